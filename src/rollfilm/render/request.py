@@ -1,0 +1,48 @@
+"""What is asked of a renderer: which cameras, at which size, with which outputs."""
+
+from dataclasses import dataclass
+
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.scene import Camera
+
+__all__ = ["MAX_IMAGE_SIZE", "OUTPUTS", "CameraRequest"]
+
+OUTPUTS = ("rgb", "depth_m", "segmentation")
+
+#: Rows or columns that a picture may have at most.
+MAX_IMAGE_SIZE = 16384
+
+
+@dataclass(frozen=True)
+class CameraRequest:
+    """One camera to film.
+
+    Attributes:
+        camera: the name of a camera of the scene, or a camera of your own.
+        height, width: pixels, any size from 1x1 up.
+        outputs: any of ``"rgb"``, ``"depth_m"``, ``"segmentation"``; what is not asked for costs nothing.
+
+    Raises:
+        InvalidArgumentError: a size below 1 or above MAX_IMAGE_SIZE, no output, or one that is unknown.
+    """
+
+    camera: str | Camera
+    height: int = 256
+    width: int = 256
+    outputs: tuple[str, ...] = ("rgb",)
+
+    def __post_init__(self) -> None:
+        for side in (self.height, self.width):
+            if not 1 <= side <= MAX_IMAGE_SIZE:
+                raise InvalidArgumentError(
+                    f"camera {self.name!r}: a size of {self.width}x{self.height} was asked for; "
+                    f"width and height go from 1 to {MAX_IMAGE_SIZE}"
+                )
+        unknown = [name for name in self.outputs if name not in OUTPUTS]
+        if unknown or not self.outputs:
+            raise InvalidArgumentError(f"camera {self.name!r}: outputs {self.outputs!r} were asked for; choose from {', '.join(OUTPUTS)}")
+
+    @property
+    def name(self) -> str:
+        """The name of the camera."""
+        return self.camera if isinstance(self.camera, str) else self.camera.name

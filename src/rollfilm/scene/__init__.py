@@ -1,0 +1,26 @@
+"""The engine-free description of what can be seen: meshes, materials, textures, lights, cameras."""
+
+from rollfilm.scene.camera import Camera
+from rollfilm.scene.light import Headlight, Light
+from rollfilm.scene.material import Material, Texture
+from rollfilm.scene.mesh import Mesh, MeshLevel
+from rollfilm.scene.placement import Follow, Placement
+from rollfilm.scene.poses import BodyPoses, PoseSource
+from rollfilm.scene.scene import Bodies, Geom, Scene
+
+__all__ = [
+    "Bodies",
+    "BodyPoses",
+    "Camera",
+    "Follow",
+    "Geom",
+    "Headlight",
+    "Light",
+    "Material",
+    "Mesh",
+    "MeshLevel",
+    "Placement",
+    "PoseSource",
+    "Scene",
+    "Texture",
+]
