@@ -160,17 +160,17 @@ class MujocoEngine:
             self._state[mask, start : start + checked.shape[1]] = checked[mask]
         self._changed(mask)
 
-    def step(self, control: ArrayLike, substeps: int = 1) -> None:
-        """Hold ``control`` (B, A) for ``substeps`` steps of physics, in every world that has not diverged.
+    def step(self, control: ArrayLike, substeps: int = 1, *, world_mask: ArrayLike | None = None) -> None:
+        """Hold ``control`` (B, A) for ``substeps`` steps of physics, in the masked worlds that have not diverged.
 
         Raises:
             InvalidArgumentError: another shape, a control that is not finite, or ``substeps`` below 1. No world has moved then.
         """
         if substeps < 1:
             raise InvalidArgumentError(f"substeps={substeps} was asked for; 1 or more is allowed")
-        every = np.ones(self.num_worlds, dtype=np.bool_)
-        controls = self._checked("control", control, (self.model.nu,), every)
-        self._for_each(np.flatnonzero(~self.diverged), lambda data, world: self._step_world(data, world, controls[world], substeps))
+        mask = self._mask(world_mask)
+        controls = self._checked("control", control, (self.model.nu,), mask)
+        self._for_each(np.flatnonzero(mask & ~self.diverged), lambda data, world: self._step_world(data, world, controls[world], substeps))
         self.state_count += 1
 
     def world_data(self, world: int) -> mujoco.MjData:

@@ -68,8 +68,8 @@ class Engine(PoseSource, Protocol):
         """Move the bodies that no physics moves to ``position`` (B, M, 3) and ``quat_wxyz`` (B, M, 4); what is not given stays."""
         ...
 
-    def step(self, control: NDArray[np.float64], substeps: int = 1) -> None:
-        """Hold ``control`` (B, A) for ``substeps`` steps of physics, in every world."""
+    def step(self, control: NDArray[np.float64], substeps: int = 1, *, world_mask: NDArray[np.bool_] | None = None) -> None:
+        """Hold ``control`` (B, A) for ``substeps`` steps of physics in the masked worlds; others stand still."""
         ...
 
     def read_state(self) -> EngineState:
