@@ -23,24 +23,24 @@ CONTROL_MODES = ("pd_joint_delta_pos", "pd_ee_delta_pose")
 
 #: A full action moves a joint's target by this, radians, and the hand's by this, metres and radians.
 DELTA = 0.1
-#: Finger positions of the gripper actions -1 and 1, metres. Below zero, so that closed fingers press.
-GRIPPER_RANGE_M = (-0.01, 0.04)
 
 
 class Controller(Protocol):
     """Turns normalised actions into the targets of joints and gripper."""
 
-    action_size: int
+    @property
+    def action_size(self) -> int:
+        """A, the number of components of an action."""
+        ...
 
     def targets(self, actions: Array, joint_position: Array) -> tuple[Array, Array]:
         """Arm targets (B, J) radians and finger targets (B,) metres, of actions (B, A) in [-1, 1] and measured angles (B, J)."""
         ...
 
 
-def gripper_target(action: Array) -> Array:
+def _gripper_target(action: Array, limits: tuple[float, float]) -> Array:
     """Finger targets (B,) of the gripper's actions (B,), absolute: -1 closes, 1 opens."""
-    low, high = GRIPPER_RANGE_M
-    return low + 0.5 * (action + 1.0) * (high - low)
+    return limits[0] + 0.5 * (action + 1.0) * (limits[1] - limits[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,7 @@ class JointDeltaPos:
     """``pd_joint_delta_pos``: J joint deltas of at most 0.1 rad, and the gripper."""
 
     chain: SerialChain
+    gripper_range_m: tuple[float, float]
 
     @property
     def action_size(self) -> int:
@@ -56,7 +57,8 @@ class JointDeltaPos:
 
     def targets(self, actions: Array, joint_position: Array) -> tuple[Array, Array]:
         """See :class:`Controller`."""
-        return np.clip(joint_position + DELTA * actions[:, :-1], self.chain.lower, self.chain.upper), gripper_target(actions[:, -1])
+        target = np.clip(joint_position + DELTA * actions[:, :-1], self.chain.lower, self.chain.upper)
+        return target, _gripper_target(actions[:, -1], self.gripper_range_m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,7 @@ class EEDeltaPose:
     """
 
     chain: SerialChain
+    gripper_range_m: tuple[float, float]
     action_size: int = 7
 
     def targets(self, actions: Array, joint_position: Array) -> tuple[Array, Array]:
@@ -74,7 +77,7 @@ class EEDeltaPose:
         turn = actions[:, 3:6] / np.maximum(np.linalg.norm(actions[:, 3:6], axis=-1, keepdims=True), 1.0)
         position, quat, _ = self.chain.forward(joint_position)
         target = self.chain.inverse(position + DELTA * actions[:, :3], quat_multiply(_quat_from_euler(DELTA * turn), quat), joint_position)
-        return target, gripper_target(actions[:, 6])
+        return target, _gripper_target(actions[:, 6], self.gripper_range_m)
 
 
 def _quat_from_euler(angles: Array) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rollfilm.engines.protocol import EngineState
 from rollfilm.envs.controllers import CONTROL_MODES, Controller, EEDeltaPose, JointDeltaPos
 from rollfilm.envs.kinematics import SerialChain
-from rollfilm.envs.pick_cube_scene import CUBE_HALF_SIZE_M, ROBOT_BASE, build_pick_cube_model
+from rollfilm.envs.pick_cube_scene import CUBE_HALF_SIZE_M, GRIPPER_RANGE_M, ROBOT_BASE, build_pick_cube_model
 from rollfilm.envs.task import InitialState, Observation
 from rollfilm.geometry import quat_rotate
 
@@ -51,7 +51,6 @@ class PickCube:
             int(self.model.body(name).id) for name in ("hand", "cube", "goal_site", "left_finger", "right_finger")
         )
         actuators = self.model.actuator_ctrlrange
-        self._gripper_ctrl_per_m = float(actuators[7, 1]) / 0.04
         self._ctrl_low, self._ctrl_high = actuators[:, 0].copy(), actuators[:, 1].copy()
 
     @cached_property
@@ -61,7 +60,7 @@ class PickCube:
 
     @cached_property
     def _controllers(self) -> dict[str, Controller]:
-        return {"pd_joint_delta_pos": JointDeltaPos(self.arm), "pd_ee_delta_pose": EEDeltaPose(self.arm)}
+        return {"pd_joint_delta_pos": JointDeltaPos(self.arm, GRIPPER_RANGE_M), "pd_ee_delta_pose": EEDeltaPose(self.arm, GRIPPER_RANGE_M)}
 
     def action_size(self, control_mode: str) -> int:
         """8 for ``pd_joint_delta_pos``, 7 for ``pd_ee_delta_pose``."""
@@ -84,9 +83,9 @@ class PickCube:
         )
 
     def control(self, control_mode: str, actions: NDArray[np.float64], state: EngineState) -> NDArray[np.float64]:
-        """Joint targets in radians and the gripper in the units of Menagerie's actuator, (B, 8)."""
+        """Joint targets in radians and the finger target in metres, (B, 8)."""
         arm, fingers = self._controllers[control_mode].targets(actions, state.qpos[:, :7])
-        control = np.concatenate([arm, fingers[:, None] * self._gripper_ctrl_per_m], axis=-1)
+        control = np.concatenate([arm, fingers[:, None]], axis=-1)
         return np.clip(control, self._ctrl_low, self._ctrl_high)
 
     def evaluate(self, state: EngineState) -> dict[str, NDArray]:

@@ -10,12 +10,16 @@ from rollfilm.envs.robots import robot_folder
 from rollfilm.errors import ModelError, RobotNotFoundError
 from rollfilm.geometry import look_at_quat_wxyz
 
-__all__ = ["CUBE_HALF_SIZE_M", "GOAL_RADIUS_M", "ROBOT_BASE", "build_pick_cube_model"]
+__all__ = ["CUBE_HALF_SIZE_M", "GOAL_RADIUS_M", "GRIPPER_RANGE_M", "ROBOT_BASE", "build_pick_cube_model"]
 
 #: ManiSkill's PickCube-v1: half the edge of the cube, the radius of the goal, and where the robot stands.
 CUBE_HALF_SIZE_M = 0.02
 GOAL_RADIUS_M = 0.025
 ROBOT_BASE = (-0.615, 0.0, 0.0)
+
+#: ManiSkill's gripper: newtons a metre, and the finger positions of its actions -1 and 1. Below zero, so that closed fingers press.
+GRIPPER_STIFFNESS = 1000.0
+GRIPPER_RANGE_M = (-0.01, 0.04)
 
 _TABLE_HEIGHT_M = 0.75
 _TABLE_HALF_SIZE_M = (0.75, 0.6, 0.02)
@@ -25,7 +29,7 @@ _TABLE_CENTER = (-0.25, 0.0)
 def build_pick_cube_model(robot_path: str | Path | None = None, physics_frequency_hz: int = 500) -> mujoco.MjModel:
     """Menagerie's Panda and what pick-cube needs around it. The table's top is z = 0, as in ManiSkill.
 
-    Actuators, joints and meshes are Menagerie's. Gravity of the arm is compensated, as the controller of the real robot does and as
+    Joints, meshes and the arm's actuators are Menagerie's; the gripper's gains are ManiSkill's. Gravity of the arm is compensated, as the controller of the real robot does and as
     ManiSkill does: without it a controller that adds to measured positions would sink.
 
     Raises:
@@ -59,6 +63,11 @@ def _prepare_robot(spec: Any, physics_frequency_hz: int) -> None:
         spec.delete(light)
     base = spec.body("link0")
     base.pos = ROBOT_BASE
+    # Menagerie's gripper presses a 4 cm cube with 1 N, and fast arms lose it. ManiSkill's drive: 1000 N/m, 100 Ns/m, targets below 0.
+    gripper = spec.actuator("actuator8")
+    gripper.gainprm[0] = GRIPPER_STIFFNESS
+    gripper.biasprm[1:3] = -GRIPPER_STIFFNESS, -0.1 * GRIPPER_STIFFNESS
+    gripper.ctrlrange = GRIPPER_RANGE_M
     for body in spec.bodies:
         if body.name != "world":
             body.gravcomp = 1.0
@@ -140,6 +149,11 @@ def _add_cube_and_goal(spec: Any) -> None:
         density=1000.0,
         condim=4,
         friction=(1.0, 0.01, 0.0001),
+        # As stiff as the time step allows: the arm starts each control step with a jerk, and softer contacts let the cube slide a
+        # millimetre each time.
+        solref=(2.5 * spec.option.timestep, 1.0),
+        solimp=(0.98, 0.99, 0.001, 0.5, 2.0),
+        priority=1,
     )
     goal = spec.worldbody.add_body(name="goal_site", mocap=True, pos=(0, 0, 0.2))
     goal.add_geom(
