@@ -70,14 +70,20 @@ def check_engine(engine: Engine, *, steps: int = 5, repeats_bytes: bool = True, 
 
 
 def _check_count_and_copies(engine: Engine, control: Any) -> None:
-    for name, change in (("reset", engine.reset), ("step", lambda: engine.step(control[0])), ("set_state", lambda: engine.set_state(engine.get_state()))):
+    for name, change in (
+        ("reset", engine.reset),
+        ("step", lambda: engine.step(control[0])),
+        ("set_state", lambda: engine.set_state(engine.get_state())),
+    ):
         before = engine.state_count
         change()
         assert engine.state_count > before, f"state_count did not grow with {name}()"
     state, saved = engine.read_state(), engine.get_state()
     kept = [np.array(value) for value in (state.qpos, state.body_position, saved)]
     engine.step(control[0], 3)
-    for name, value, copy in zip(("read_state().qpos", "read_state().body_position", "get_state()"), (state.qpos, state.body_position, saved), kept, strict=True):
+    for name, value, copy in zip(
+        ("read_state().qpos", "read_state().body_position", "get_state()"), (state.qpos, state.body_position, saved), kept, strict=True
+    ):
         assert np.array_equal(value, copy), f"{name} was overwritten by the next step; it must be the caller's own"
 
 

@@ -31,4 +31,6 @@ def engine_class(name: str) -> Any:
         from importlib.metadata import EntryPoint
 
         return EntryPoint(name, _BUILT_IN[name], _GROUP).load()
-    raise NotFoundError(f"no engine {name!r}; engines: {', '.join(engine_names())}. A package adds one through the entry-point group {_GROUP!r}")
+    raise NotFoundError(
+        f"no engine {name!r}; engines: {', '.join(engine_names())}. A package adds one through the entry-point group {_GROUP!r}"
+    )

@@ -151,7 +151,10 @@ class MujocoEngine:
             InvalidArgumentError: another shape, or a value of a masked world that is not finite.
         """
         mask = self._mask(world_mask)
-        parts = [("position", position, mujoco.mjtState.mjSTATE_MOCAP_POS, 3), ("quat_wxyz", quat_wxyz, mujoco.mjtState.mjSTATE_MOCAP_QUAT, 4)]
+        parts = [
+            ("position", position, mujoco.mjtState.mjSTATE_MOCAP_POS, 3),
+            ("quat_wxyz", quat_wxyz, mujoco.mjtState.mjSTATE_MOCAP_QUAT, 4),
+        ]
         for name, value, component, size in parts:
             if value is None:
                 continue
@@ -237,7 +240,7 @@ class MujocoEngine:
         mask = np.asarray(world_mask)
         if mask.dtype != np.bool_ or mask.shape != (self.num_worlds,):
             raise InvalidArgumentError(
-                f"the world mask is {mask.dtype} of shape {mask.shape}; it must be bool of shape ({self.num_worlds},), or None for all worlds"
+                f"the world mask is {mask.dtype} of shape {mask.shape}; it must be bool of shape ({self.num_worlds},), or None for all"
             )
         return mask
 

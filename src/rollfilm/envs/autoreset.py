@@ -17,13 +17,13 @@ __all__ = ["NextStepAutoreset", "SameStepAutoreset"]
 
 class _Autoreset(VectorWrapper):
     mode: AutoresetMode
-    env: TaskVectorEnv
 
     def __init__(self, env: TaskVectorEnv):
         given = env.metadata.get("autoreset_mode")
         if given != AutoresetMode.DISABLED:
             raise InvalidArgumentError(f"{type(self).__name__} wraps environments that do not reset themselves; this one's mode is {given}")
         super().__init__(env)
+        self._base = env
         self.metadata = {**env.metadata, "autoreset_mode": self.mode}
 
 
@@ -65,7 +65,7 @@ class NextStepAutoreset(_Autoreset):
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the masked worlds, all without a mask."""
         observation, infos = self.env.reset(seed=seed, options=options)
-        self._ended = self.env.has_ended.copy()
+        self._ended = self._base.has_ended.copy()
         return observation, infos
 
     def step(self, actions: Any) -> tuple[Any, NDArray, NDArray, NDArray, dict[str, Any]]:

@@ -72,8 +72,8 @@ class EnvConfig:
         substeps = round(ratio)
         if substeps < 1 or abs(ratio - substeps) > 1e-6 * ratio:
             raise InvalidArgumentError(
-                f"control at {self.control_frequency_hz} Hz over physics at {self.physics_frequency_hz} Hz makes {ratio:.6g} steps of physics "
-                "a control step; choose frequencies with a whole ratio, for example 20 over 500"
+                f"control at {self.control_frequency_hz} Hz over physics at {self.physics_frequency_hz} Hz makes {ratio:.6g} steps of "
+                "physics a control step; choose frequencies with a whole ratio, for example 20 over 500"
             )
         return substeps
 

@@ -34,7 +34,9 @@ class SerialChain:
     tip_quat_wxyz: Array
 
     @classmethod
-    def from_model(cls, model: mujoco.MjModel, joints: tuple[str, ...], tip_body: str, tip_offset: tuple[float, float, float]) -> "SerialChain":
+    def from_model(
+        cls, model: mujoco.MjModel, joints: tuple[str, ...], tip_body: str, tip_offset: tuple[float, float, float]
+    ) -> "SerialChain":
         """The chain of ``joints`` (base first, one a body) of a model, with its tip at ``tip_offset`` in the frame of ``tip_body``.
 
         Raises:
@@ -71,17 +73,19 @@ class SerialChain:
         linear = np.cross(axes, position[:, None] - origins)
         return position, quat_multiply(quat, self.tip_quat_wxyz), np.concatenate([linear, axes], axis=-1).swapaxes(1, 2)
 
-    def inverse(self, position: Array, quat_wxyz: Array, start: Array, *, iterations: int = 4, damping: float = 0.02) -> Array:
+    def inverse(self, position: Array, quat_wxyz: Array, start: Array, *, iterations: int = 4) -> Array:
         """Angles (B, J) that bring the tip near ``position`` (B, 3) and ``quat_wxyz`` (B, 4), from ``start`` (B, J).
 
-        Damped least squares (Wampler 1986): steps stay small where the arm is stretched or folded. Within the joint limits. Meant
-        for targets near the start; it gets as near as the iterations allow.
+        Levenberg-Marquardt with the damping of Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method"
+        (2011): half the squared error and a little more, so that steps stay small where the arm is stretched or folded. Within the
+        joint limits. Meant for targets near the start; it gets as near as the iterations allow.
         """
         angles = start.copy()
         for _ in range(iterations):
             tip_position, tip_quat, jacobian = self.forward(angles)
             error = np.concatenate([position - tip_position, _rotation_vector(quat_multiply(quat_wxyz, quat_conjugate(tip_quat)))], axis=-1)
-            gram = jacobian @ jacobian.swapaxes(1, 2) + damping**2 * np.eye(6)
+            damping = 0.5 * np.sum(error * error, axis=-1)[:, None, None] + 1e-5
+            gram = jacobian @ jacobian.swapaxes(1, 2) + damping * np.eye(6)
             step = jacobian.swapaxes(1, 2) @ np.linalg.solve(gram, error[..., None])
             angles = np.clip(angles + step[..., 0], self.lower, self.upper)
         return angles

@@ -22,15 +22,15 @@ GRIPPER_STIFFNESS = 1000.0
 GRIPPER_RANGE_M = (-0.01, 0.04)
 
 _TABLE_HEIGHT_M = 0.75
-_TABLE_HALF_SIZE_M = (0.75, 0.6, 0.02)
-_TABLE_CENTER = (-0.25, 0.0)
+_TABLE_HALF_SIZE_M = (0.55, 0.45, 0.02)
+_TABLE_CENTER = (-0.27, 0.0)
 
 
 def build_pick_cube_model(robot_path: str | Path | None = None, physics_frequency_hz: int = 500) -> mujoco.MjModel:
     """Menagerie's Panda and what pick-cube needs around it. The table's top is z = 0, as in ManiSkill.
 
-    Joints, meshes and the arm's actuators are Menagerie's; the gripper's gains are ManiSkill's. Gravity of the arm is compensated, as the controller of the real robot does and as
-    ManiSkill does: without it a controller that adds to measured positions would sink.
+    Joints, meshes and the arm's actuators are Menagerie's; the gripper's gains are ManiSkill's. Gravity of the arm is compensated, as
+    the controller of the real robot does and as ManiSkill does: without it a controller that adds to measured positions would sink.
 
     Raises:
         RobotNotFoundError: no Panda is found.
@@ -82,9 +82,14 @@ def _add_surroundings(spec: Any) -> None:
     spec.stat.center = (-0.2, 0.0, 0.2)
     spec.stat.extent = 1.2
 
-    gradient = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT
     spec.add_texture(
-        name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=gradient, rgb1=(0.86, 0.90, 0.94), rgb2=(0.55, 0.64, 0.73), width=256, height=1536
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=(0.86, 0.90, 0.94),
+        rgb2=(0.55, 0.64, 0.73),
+        width=256,
+        height=1536,
     )
     spec.add_texture(
         name="floor",
@@ -173,7 +178,7 @@ def _add_cube_and_goal(spec: Any) -> None:
 
 
 def _add_cameras(spec: Any) -> None:
-    eye, target = np.array((1.05, 0.78, 0.72)), np.array((-0.22, -0.02, 0.20))
+    eye, target = np.array((0.72, 0.95, 0.62)), np.array((-0.27, 0.0, 0.29))
     spec.worldbody.add_camera(name="front", pos=eye, quat=look_at_quat_wxyz(eye, target), fovy=38.0)
     eye, target = np.array((0.095, 0.0, 0.02)), np.array((0.015, 0.0, 0.13))
     spec.body("hand").add_camera(name="wrist", pos=eye, quat=look_at_quat_wxyz(eye, target, up=(1.0, 0.0, 0.0)), fovy=75.0)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -45,7 +46,9 @@ def _checked(name: str, folder: Path, source: str) -> Path:
     # A renamed copy of the robot's own folder still holds its models.
     if any(folder.glob("*.xml")):
         return folder
-    raise RobotNotFoundError(f"{source} leads to {str(folder)!r}, which holds no {name!r}; name a checkout of MuJoCo Menagerie or the robot's folder")
+    raise RobotNotFoundError(
+        f"{source} leads to {str(folder)!r}, which holds no {name!r}; name a checkout of MuJoCo Menagerie or the robot's folder"
+    )
 
 
 def _installed(name: str) -> Iterator[Path]:
@@ -53,11 +56,9 @@ def _installed(name: str) -> Iterator[Path]:
         import mujoco_menagerie  # pyright: ignore[reportMissingImports]
 
         if name in mujoco_menagerie.names():
-            try:
+            # No network, or a checkout of its own that lacks this robot: the data wheels may still have it.
+            with suppress(mujoco_menagerie.MenagerieError, OSError):
                 yield mujoco_menagerie.get(name).path()
-            except (mujoco_menagerie.MenagerieError, OSError):
-                # No network, or a checkout of its own that lacks this robot: the data wheels may still have it.
-                pass
     for package in _DATA_WHEELS:
         found = find_spec(package)
         for location in (found.submodule_search_locations or []) if found else []:

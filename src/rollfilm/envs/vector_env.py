@@ -188,14 +188,15 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         """
         if not self.cameras:
             raise InvalidArgumentError("this environment films no camera; make it with cameras={'front': (256, 256)}, for example")
-        if self._frames is None or self._frames.state_count != self.engine.state_count:
+        frames = self._frames
+        if frames is None or frames.state_count != self.engine.state_count:
             with self._timed("render"):
                 if self._renderer is None:
                     from rollfilm.render import BatchRenderer
 
                     self._renderer = BatchRenderer(self.engine.scene, self.num_envs, list(self.cameras), device=self.config.device)
-                self._frames = self._renderer.render(self.engine)
-        return self._frames
+                self._frames = frames = self._renderer.render(self.engine)
+        return frames
 
     @property
     def renderer(self) -> Any:
@@ -253,7 +254,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         if self.obs_mode == "state":
             return _box(self.state_vector())
         shapes = {request.name: (request.height, request.width, 3) for request in self.cameras if "rgb" in request.outputs}
-        pictures = {name: spaces.Box(0, 255, shape, np.uint8) for name, shape in shapes.items()}
+        pictures: dict[str, spaces.Space] = {name: spaces.Box(0, 255, shape, np.uint8) for name, shape in shapes.items()}
         return spaces.Dict({"state": _box(_flatten(self._observation(privileged=False))), "rgb": spaces.Dict(pictures)})
 
     def _reward(self, state: EngineState, facts: dict[str, NDArray]) -> NDArray:
@@ -272,7 +273,9 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         array = np.asarray(actions, dtype=np.float64)
         expected = (self.num_envs, *(self.single_action_space.shape or ()))
         if array.shape != expected:
-            raise InvalidArgumentError(f"the actions have shape {array.shape}; {self.control_mode} with {self.num_envs} worlds takes {expected}")
+            raise InvalidArgumentError(
+                f"the actions have shape {array.shape}; {self.control_mode} with {self.num_envs} worlds takes {expected}"
+            )
         bad = running & ~np.isfinite(array).all(axis=1)
         if bad.any():
             raise InvalidArgumentError(f"the actions of worlds {np.flatnonzero(bad).tolist()} are not finite; give numbers from -1 to 1")

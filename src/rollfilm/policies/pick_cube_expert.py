@@ -70,22 +70,22 @@ class PickCubeExpert:
             observation = self._env.state_vector()
         state = np.asarray(observation, dtype=np.float64)
         if state.shape != (len(self.phase), 42):
-            raise InvalidArgumentError(f"the observation has shape {state.shape}; the expert of {len(self.phase)} worlds takes ({len(self.phase)}, 42)")
+            raise InvalidArgumentError(
+                f"the observation has shape {state.shape}; the expert of {len(self.phase)} worlds takes ({len(self.phase)}, 42)"
+            )
         self._advance(state)
         position, quat = self._target(state)
-        if self._ik is None:
-            arm = _pose_deltas(position, quat, state)
-        else:
-            arm = self._joint_deltas(position, quat, state)
+        arm = _pose_deltas(position, quat, state) if self._ik is None else self._joint_deltas(position, quat, state)
         gripper = np.where(self.phase >= Phase.CLOSE, -1.0, 1.0)[:, None]
         return np.concatenate([arm, gripper], axis=-1).astype(np.float32)
 
     def _advance(self, state: Array) -> None:
         tcp, cube, grasped = state[:, 19:22], state[:, 29:32], state[:, 18] > 0.5
         across = np.linalg.norm(cube[:, :2] - tcp[:, :2], axis=-1)
-        turn = np.abs(_wrap(_yaw_of_hand(state[:, 22:26]) - self._yaw, np.pi))
+        turn = np.abs(_wrap(_yaw(state[:, 22:26]) - self._yaw, np.pi))
         waited = self._steps_in_phase
-        above = (self.phase == Phase.APPROACH) & (across < 0.012) & (turn < 0.08) & (tcp[:, 2] < cube[:, 2] + _HOVER_M + 0.03) & (waited > 0)
+        near = tcp[:, 2] < cube[:, 2] + _HOVER_M + 0.03
+        above = (self.phase == Phase.APPROACH) & (across < 0.012) & (turn < 0.08) & near & (waited > 0)
         down = (self.phase == Phase.DESCEND) & (np.linalg.norm(cube - tcp, axis=-1) < 0.008)
         closed = (self.phase == Phase.CLOSE) & grasped & (waited >= _CLOSE_STEPS)
         missed = (self.phase == Phase.CLOSE) & (waited >= _GIVE_UP_STEPS) | (self.phase == Phase.DESCEND) & (waited >= 2 * _GIVE_UP_STEPS)
@@ -99,7 +99,7 @@ class PickCubeExpert:
         tcp, cube, goal = state[:, 19:22], state[:, 29:32], state[:, 26:29]
         free = self.phase <= Phase.APPROACH
         # A cube looks the same every quarter turn: the turn nearest to the arm's start.
-        self._yaw[free] = _wrap(_yaw_of_body(state[:, 32:36]), np.pi / 2)[free]
+        self._yaw[free] = _wrap(_yaw(state[:, 32:36]), np.pi / 2)[free]
         position = cube.copy()
         position[free, 2] += _HOVER_M
         away = np.linalg.norm((goal - cube)[:, :2], axis=-1)
@@ -137,13 +137,9 @@ def _pose_deltas(position: Array, quat: Array, state: Array) -> Array:
     return np.concatenate([shift, turn / np.maximum(np.linalg.norm(turn, axis=-1, keepdims=True), 1.0)], axis=-1)
 
 
-def _yaw_of_body(quat_wxyz: Array) -> Array:
+def _yaw(quat_wxyz: Array) -> Array:
     w, x, y, z = quat_wxyz.T
     return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-
-
-def _yaw_of_hand(quat_wxyz: Array) -> Array:
-    return _yaw_of_body(quat_wxyz)
 
 
 def _wrap(angle: Array, period: float) -> Array:
