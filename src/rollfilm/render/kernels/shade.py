@@ -13,7 +13,6 @@ from rollfilm.render.kernels.light import Point
 from rollfilm.render.kernels.texture import cube_map
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
-    Pictures,
     SceneData,
     ViewBatch,
     WorldData,
