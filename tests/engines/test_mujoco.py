@@ -138,13 +138,6 @@ def test_a_world_that_diverges_is_flagged_keeps_its_state_and_harms_no_other(tmp
     assert engine.read_state().time[1] == pytest.approx(0.002)
 
 
-def test_the_users_model_is_left_alone():
-    model = mujoco.MjModel.from_xml_string(PUSHER)
-    flags = model.opt.disableflags
-    MujocoEngine(model, 1)
-    assert model.opt.disableflags == flags
-
-
 def test_names_the_world_with_a_bad_control():
     engine = MujocoEngine(PUSHER, 4)
     control = np.zeros((4, 2))

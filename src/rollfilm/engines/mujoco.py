@@ -34,8 +34,8 @@ class MujocoEngine:
     """B worlds of one MuJoCo model, an :class:`rollfilm.engines.protocol.Engine`.
 
     A world whose simulation becomes unstable (MuJoCo's warnings of NaN or huge values) is put back to where it was before that
-    :meth:`step` and marked in :attr:`diverged`; it stands still until it is reset or its state is set. MuJoCo's own remedy, a silent
-    reset in the middle of an episode, is switched off.
+    :meth:`step` and marked in :attr:`diverged`; it stands still until it is reset or its state is set. MuJoCo's own remedy, a reset in
+    the middle of an episode, is never seen.
 
     Args:
         model_or_path: an ``MjModel`` (copied), the path of an MJCF or MJB file, or MJCF as a string.
@@ -63,7 +63,6 @@ class MujocoEngine:
         if num_threads is not None and num_threads < 1:
             raise InvalidArgumentError(f"num_threads={num_threads} was asked for; 1 or more is allowed, or None for all cores")
         self.model = _load_model(model_or_path)
-        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
         self.num_worlds = num_worlds
         self.state_count = 0
         self.diverged = np.zeros(num_worlds, dtype=np.bool_)
@@ -195,7 +194,7 @@ class MujocoEngine:
         data.warning.number[:] = 0
         mujoco.mj_step(model, data, substeps)
         moving = np.concatenate([data.qpos, data.qvel])
-        # Comparing this way round also catches NaN.
+        # MuJoCo may have reset an unstable world by now; the warning tells. Comparing this way round also catches NaN.
         if data.warning.number[_INSTABILITY].any() or not (np.abs(moving) < _HUGE).all():
             self.diverged[world] = True
             return
