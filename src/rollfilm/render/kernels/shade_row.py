@@ -83,9 +83,10 @@ def chunk_shading(features: Features):
                     emission[j] = surface.finish[0]
                     specular[j] = surface.finish[1]
                     exponent[j] = surface.finish[2]
-                    depth[j] = seen_depth(keys[j])
+                    z = seen_depth(keys[j])
+                    depth[j] = z
                     if wp.static(features.textures):
-                        uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth[j])
+                        uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, z)
                         texture[j] = surface.texture
                         tex_u[j] = uv[0]
                         tex_v[j] = uv[1]
