@@ -49,10 +49,10 @@ def film_once(robot: str, device: str, menagerie: Path | None) -> None:
     def mark(name: str) -> None:
         marks[name] = time.time()
 
-    from rollfilm.scene.mujoco import load_scene
-
+    from rollfilm.engines.still import StillPoses
     from rollfilm.render import BatchRenderer, CameraRequest
     from rollfilm.scene import BodyPoses
+    from rollfilm.scene.mujoco import load_scene
     from scenes import build_model, place_worlds
 
     mark("import")
@@ -68,7 +68,7 @@ def film_once(robot: str, device: str, menagerie: Path | None) -> None:
         import warp as wp
 
         position, quat = (wp.array(array, dtype=float, device=device) for array in (position, quat))
-    rgb = renderer.render(BodyPoses(position, quat))["front"].rgb
+    rgb = renderer.render(StillPoses(scene, BodyPoses(position, quat), device))["front"].rgb
     from renderers import to_numpy
 
     to_numpy(rgb)

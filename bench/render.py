@@ -102,7 +102,9 @@ def run_case(job: Job, names: list[str], repeats: int, budget_s: float) -> tuple
 
 
 def reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    """Why a contender is missing, in one line; of a long story the beginning and the end."""
+    text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return text if len(text) <= 300 else f"{text[:140]} ... {text[-150:]}"
 
 
 def ratios(results: dict[str, dict]) -> dict[str, float]:

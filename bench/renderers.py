@@ -48,22 +48,25 @@ class Rollfilm:
 
     def __init__(self, job: Job) -> None:
         import warp as wp
-        from rollfilm.scene.mujoco import load_scene
 
+        from rollfilm.engines.still import StillPoses
         from rollfilm.render import BatchRenderer, CameraRequest
         from rollfilm.scene import BodyPoses
+        from rollfilm.scene.mujoco import load_scene
 
         def here(array: np.ndarray):
             return array if job.device == "cpu" else wp.array(array, dtype=float, device=job.device)
 
         self.device = job.device
-        self.poses = BodyPoses(here(job.poses.body_position), here(job.poses.body_quat_wxyz))
+        scene = load_scene(job.model)
+        poses = BodyPoses(here(job.poses.body_position), here(job.poses.body_quat_wxyz))
+        self.source = StillPoses(scene, poses, job.device)
         requests = [CameraRequest(name, job.height, job.width) for name in job.cameras]
-        self.renderer = BatchRenderer(load_scene(job.model), job.num_worlds, requests, device=job.device)
+        self.renderer = BatchRenderer(scene, job.num_worlds, requests, device=job.device)
         self.synchronize: Callable[[], None] = lambda: wp.synchronize_device(job.device)
 
     def render(self) -> None:
-        self.frames = self.renderer.render(self.poses)
+        self.frames = self.renderer.render(self.source)
         self.synchronize()
 
     def picture(self, camera: str, world: int) -> np.ndarray:
@@ -81,7 +84,7 @@ class RollfilmGraph(Rollfilm):
         super().__init__(job)
         super().render()
         with wp.ScopedCapture(device=job.device) as capture:
-            self.frames = self.renderer.render(self.poses)
+            self.frames = self.renderer.render(self.source)
         self.replay: Callable[[], None] = lambda: wp.capture_launch(capture.graph)
 
     def render(self) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 import tyro
 
 from rollfilm.cli.free_camera import free_camera
+from rollfilm.cli.quiet import quiet_warp
 from rollfilm.cli.values import parse_integers, parse_size
+from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
 from rollfilm.record.png import write_png
 from rollfilm.render.frames import CameraFrames
@@ -68,12 +70,13 @@ class Render:
         scene = load_scene(model, geom_groups=groups)
         outputs = ("rgb", *(["depth_m"] if self.depth else []), *(["segmentation"] if self.segmentation else []))
         requests = [CameraRequest(camera, height, width, outputs) for camera in choose_cameras(scene, model, self.camera)]
-        poses = poses_of(model, self.keyframe)
+        poses = StillPoses(scene, poses_of(model, self.keyframe))
         _make_folder(self.out.parent)
         loaded = time.perf_counter()
 
         from rollfilm.render import BatchRenderer
 
+        quiet_warp()
         frames = BatchRenderer(scene, 1, requests, device=self.device).render(poses)
         pictures = {request.name: _on_host(frames[request.name]) for request in requests}
         rendered = time.perf_counter()
@@ -85,7 +88,7 @@ class Render:
             f"renderer and picture {rendered - loaded:.2f} ({self.device})"
         )
         if scene.warnings:
-            print(f"not drawn: {'; '.join(scene.warnings)}")
+            print(f"warning: {'; '.join(scene.warnings)}")
         return 0
 
 
