@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rollfilm.record.png import write_png
+from rollfilm.cli.png import write_png
 
 __all__ = ["difference", "write_sheet"]
 

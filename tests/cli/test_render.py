@@ -13,8 +13,8 @@ from PIL import Image
 
 from rollfilm.cli import main
 from rollfilm.cli.free_camera import free_camera
+from rollfilm.cli.png import write_png
 from rollfilm.geometry import quat_rotate
-from rollfilm.record.png import write_png
 from rollfilm.scene.mujoco import load_scene
 
 TWO_CAMERAS = """

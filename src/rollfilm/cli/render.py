@@ -14,7 +14,7 @@ from rollfilm.cli.quiet import quiet_warp
 from rollfilm.cli.values import parse_integers, parse_size
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
-from rollfilm.record.png import write_png
+from rollfilm.cli.png import write_png
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import BodyPoses, Camera, Scene
