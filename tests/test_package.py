@@ -27,6 +27,7 @@ ROOMS: dict[str, set[str]] = {
     "envs": {"engines", "render", "scene", "geometry", "policies"},
     "evaluate": {"envs", "policies", "record", "engines", "render", "scene", "geometry"},
     "profile": set(),
+    "testing": {"engines", "scene"},
 }
 BASE = {"errors", "memory", "__version__"}
 #: These may import every room: the command line, and the package itself, which offers other rooms' names on demand.
