@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import headless  # noqa: F401, must come before anything that imports MuJoCo
@@ -54,10 +55,21 @@ def read_cases(text: str) -> list[tuple[int, int, int]]:
     return cases
 
 
+def read_names(option: str, text: str, known: Iterable[str]) -> list[str]:
+    names = text.split(",") if text else []
+    if not set(names) <= set(known):
+        sys.exit(f"{option} {text}: choose from {', '.join(known)}, with commas between them")
+    return names
+
+
 def machine(device: str) -> dict:
     """What the numbers were measured on."""
     import warp as wp
 
+    try:
+        device_name = wp.get_device(device).name
+    except (ValueError, RuntimeError) as error:
+        sys.exit(f"--device {device}: {error}")
     versions = {"rollfilm": __import__("rollfilm").__version__}
     for name in VERSIONS:
         try:
@@ -67,7 +79,7 @@ def machine(device: str) -> dict:
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "device": device,
-        "device_name": wp.get_device(device).name,
+        "device_name": device_name,
         "cpu_model": cpu_model(),
         "threads": len(os.sched_getaffinity(0)),
         "python": sys.version.split()[0],
@@ -142,23 +154,22 @@ def print_table(record: dict) -> None:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    from scenes import build_model, place_worlds
+    from scenes import CAMERAS, build_model, place_worlds
     from sheet import difference, write_sheet
 
     device = arguments.device
+    place_of_run = machine(device)
     cases = read_cases(arguments.cases or DEFAULT_CASES[device.split(":")[0]])
-    names = arguments.only.split(",") if arguments.only else contender_names(device)
-    unknown = [name for name in names if name not in CONTENDERS]
-    if unknown:
-        sys.exit(f"--only {arguments.only}: choose from {', '.join(CONTENDERS)}")
+    names = read_names("--only", arguments.only, CONTENDERS) or contender_names(device)
+    cameras = read_names("--cameras", arguments.cameras, CAMERAS)
     arguments.out.mkdir(parents=True, exist_ok=True)
     model, qpos = build_model(arguments.robot, arguments.menagerie, max(max(case[1:]) for case in cases))
     for worlds, width, height in cases:
         poses = place_worlds(model, qpos, worlds, arguments.seed)
-        job = Job(model, poses, tuple(arguments.cameras.split(",")), width, height, device)
+        job = Job(model, poses, tuple(cameras), width, height, device)
         results, ready = run_case(job, names, arguments.repeats, arguments.time_budget)
         case = {"robot": arguments.robot, "worlds": worlds, "width": width, "height": height, "cameras": list(job.cameras)}
-        record = case | machine(device) | {"results": results, "ratio": ratios(results)}
+        record = case | place_of_run | {"results": results, "ratio": ratios(results)}
         for camera in job.cameras:
             pictures = {name: ready[name].picture(camera, worlds - 1) for name in ready if not name.endswith("graph")}
             path = arguments.out / f"{arguments.robot}-{worlds}x{width}x{height}-{camera}-{device.split(':')[0]}.png"

@@ -26,6 +26,8 @@ class Robot:
     cube: tuple[float, float, float]
 
 
+CAMERAS = ("front", "own")
+
 ROBOTS = {
     "panda": Robot("franka_emika_panda", "home", (1.5, 0.8, 0.9), (0.25, 0, 0.3), "hand", (0.07, 0, 0), (0.05, 0, 0.2), (0.5, 0, 0.02)),
     "g1": Robot("unitree_g1", "stand", (1.9, 1.0, 1.2), (0, 0, 0.7), "torso_link", (0.1, 0, 0.45), (0.6, 0, 0.1), (0.6, 0, 0.02)),
@@ -52,9 +54,8 @@ def build_model(name: str, menagerie: Path | None, offscreen: int) -> tuple[mujo
         offscreen: the largest side of a picture, pixels.
     """
     robot = ROBOTS[name]
-    path = find_model(robot, menagerie)
-    plain = mujoco.MjModel.from_xml_path(str(path))
-    spec = mujoco.MjSpec.from_file(str(path))
+    spec = mujoco.MjSpec.from_file(str(find_model(robot, menagerie)))
+    pose = np.array(spec.key(robot.keyframe).qpos)
     for key in list(spec.keys):
         spec.delete(key)  # they know nothing of the cube
     spec.visual.quality.offsamples = 0
@@ -66,7 +67,7 @@ def build_model(name: str, menagerie: Path | None, offscreen: int) -> tuple[mujo
     spec.worldbody.add_camera(name="front", pos=robot.eye, quat=look_at_quat_wxyz(robot.eye, robot.target), fovy=45)
     own_quat = look_at_quat_wxyz(robot.own_eye, robot.own_target)
     spec.body(robot.own_body).add_camera(name="own", pos=robot.own_eye, quat=own_quat, fovy=70)
-    return spec.compile(), np.concatenate([plain.key(robot.keyframe).qpos, robot.cube, [1, 0, 0, 0]])
+    return spec.compile(), np.concatenate([pose, robot.cube, [1, 0, 0, 0]])
 
 
 @dataclass(frozen=True, eq=False)

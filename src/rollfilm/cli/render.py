@@ -10,11 +10,11 @@ import numpy as np
 import tyro
 
 from rollfilm.cli.free_camera import free_camera
+from rollfilm.cli.png import write_png
 from rollfilm.cli.quiet import quiet_warp
 from rollfilm.cli.values import parse_integers, parse_size
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
-from rollfilm.cli.png import write_png
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import BodyPoses, Camera, Scene
