@@ -109,7 +109,7 @@ def _exported(array: wp.array):
     if not array.device.is_cuda:
         return array.numpy()
     try:
-        import torch  # noqa: F401, PLC0415  (optional)
+        import torch  # noqa: F401  (optional)
     except ImportError:
         return array
     return wp.to_torch(array)

@@ -54,7 +54,8 @@ class PoseBuffer:
         if not np.isfinite(value.sum(dtype=np.float64)):
             world, body, _ = np.argwhere(~np.isfinite(value))[0]
             raise InvalidArgumentError(
-                f"body poses: {name} of body {self._body_names[body]!r} in world {world} is not finite; reset that world before it is rendered"
+                f"body poses: {name} of body {self._body_names[body]!r} in world {world} is not finite; "
+                "reset that world before it is rendered"
             )
 
     def _from_host(self, value: np.ndarray, dtype: Any) -> wp.array:
@@ -76,6 +77,7 @@ class PoseBuffer:
             )
         if array.device != self._device:
             raise InvalidArgumentError(
-                f"body poses: {name} is on {array.device}, the renderer on {self._device}; make the renderer with device={str(array.device)!r}"
+                f"body poses: {name} is on {array.device}, the renderer on {self._device}; "
+                f"make the renderer with device={str(array.device)!r}"
             )
         return array

@@ -69,19 +69,23 @@ def index_corners(
 
 
 def compact_order(vertices: NDArray, triangles: NDArray, run: int = RUN_LENGTH) -> NDArray[np.int64]:
-    """An order (T,) of the triangles in which each run of ``run`` is compact: the centroids are halved along their longest side,
-    at a multiple of ``run``, until a run is left."""
+    """An order (T,) of the triangles in which each run of ``run`` is compact.
+
+    The centroids are parted along their longest side, again and again, until a run is left. The first part always has a power of two
+    of runs, at least half of all: pairs of runs, pairs of pairs and so on make the complete binary tree of the partition.
+    """
     centroids = vertices[triangles].mean(axis=1)
     order = np.arange(len(triangles))
     pending = [(0, len(triangles))]
     while pending:
         start, stop = pending.pop()
-        if stop - start <= run:
+        runs = -(-(stop - start) // run)
+        if runs <= 1:
             continue
         part = order[start:stop]
         points = centroids[part]
         axis = int(np.argmax(np.ptp(points, axis=0)))
-        half = -(-(stop - start) // run) // 2 * run
-        order[start:stop] = part[np.argpartition(points[:, axis], half)]
-        pending += [(start, start + half), (start + half, stop)]
+        cut = run << (runs - 1).bit_length() - 1
+        order[start:stop] = part[np.argpartition(points[:, axis], cut)]
+        pending += [(start, start + cut), (start + cut, stop)]
     return order

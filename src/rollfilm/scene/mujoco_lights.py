@@ -26,7 +26,7 @@ _FOLLOW = {
 }
 
 #: What MuJoCo's renderer adds to everything where no light at all is on (``initLights`` in render_gl3.c).
-_AMBIENT_WITHOUT_LIGHTS = 0.3
+_AMBIENT_WITHOUT_LIGHTS = (0.3, 0.3, 0.3)
 
 #: The field of view of MuJoCo's free camera, for cameras that have none of their own.
 _DEFAULT_FOV_Y_RAD = math.radians(45.0)
@@ -39,7 +39,7 @@ def model_headlight(model: mujoco.MjModel, lights: tuple[Light, ...]) -> Headlig
         return Headlight(vector3(headlight.ambient), vector3(headlight.diffuse), vector3(headlight.specular))
     if lights:
         return None
-    return Headlight(ambient=(_AMBIENT_WITHOUT_LIGHTS,) * 3, diffuse=(0.0, 0.0, 0.0), specular=(0.0, 0.0, 0.0))
+    return Headlight(ambient=_AMBIENT_WITHOUT_LIGHTS, diffuse=(0.0, 0.0, 0.0), specular=(0.0, 0.0, 0.0))
 
 
 def model_lights(model: mujoco.MjModel, warnings: list[str]) -> tuple[Light, ...]:

@@ -3,15 +3,18 @@
 # MuJoCo ships no types for what its binding exports.
 # pyright: reportAttributeAccessIssue=false
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from rollfilm.scene import primitives
-from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids
-from rollfilm.scene.mesh import Mesh, MeshLevel
+from rollfilm.scene.cache import cached_levels
+from rollfilm.scene.corners import face_normals
+from rollfilm.scene.levels import LevelConfig, Surface
+from rollfilm.scene.mesh import Mesh
 from rollfilm.scene.mujoco_materials import geom_material, texture_mapping
 from rollfilm.scene.mujoco_values import vector3, vector4
 from rollfilm.scene.scene import Geom
@@ -40,7 +43,8 @@ def model_geoms(model: mujoco.MjModel, groups: frozenset[int], warnings: list[st
         if key is not None and source is not None:
             sources.setdefault(key, source)
         shapes.append((geom, key))
-    built = {key: source() for key, source in sources.items()}
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        built = dict(zip(sources, pool.map(lambda source: source(), sources.values()), strict=True))
     meshes = {key: mesh for key, mesh in built.items() if mesh is not None}
     index = {key: i for i, key in enumerate(meshes)}
     geoms = []
@@ -64,15 +68,15 @@ def _shape(model: mujoco.MjModel, geom: int) -> tuple[tuple | None, Callable[[],
             return ("mesh", data, textured), lambda: _mesh(model, data, textured)
         case _GEOM.mjGEOM_HFIELD if data >= 0:
             return ("hfield", data), lambda: _height_field(model, data)
-        case _GEOM.mjGEOM_BOX:
+        case _GEOM.mjGEOM_BOX if min(x, y, z) > 0:
             return ("box", x, y, z), lambda: primitives.box((x, y, z))
-        case _GEOM.mjGEOM_SPHERE:
+        case _GEOM.mjGEOM_SPHERE if x > 0:
             return ("sphere", x), lambda: primitives.sphere(x)
-        case _GEOM.mjGEOM_ELLIPSOID:
+        case _GEOM.mjGEOM_ELLIPSOID if min(x, y, z) > 0:
             return ("ellipsoid", x, y, z), lambda: primitives.ellipsoid((x, y, z))
-        case _GEOM.mjGEOM_CAPSULE:
+        case _GEOM.mjGEOM_CAPSULE if min(x, y) > 0:
             return ("capsule", x, y), lambda: primitives.capsule(x, y)
-        case _GEOM.mjGEOM_CYLINDER:
+        case _GEOM.mjGEOM_CYLINDER if min(x, y) > 0:
             return ("cylinder", x, y), lambda: primitives.cylinder(x, y)
     return None, None
 
@@ -117,7 +121,7 @@ def _mesh(model: mujoco.MjModel, mesh: int, textured: bool) -> Mesh | None:
         uvs = model.mesh_texcoord[int(model.mesh_texcoordadr[mesh]) + model.mesh_facetexcoord[faces]].copy()
         # MuJoCo counts v from the image's first row, we from its last
         uvs[..., 1] = 1.0 - uvs[..., 1]
-    return _from_corners(model.mesh(mesh).name, positions, triangles, normals, uvs)
+    return _with_levels(model.mesh(mesh).name, Surface(positions, triangles, normals, uvs), LevelConfig())
 
 
 def _height_field(model: mujoco.MjModel, field: int) -> Mesh | None:
@@ -126,20 +130,13 @@ def _height_field(model: mujoco.MjModel, field: int) -> Mesh | None:
     heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns) * top
     positions, triangles = primitives.height_field_surface(heights, (x, y), base)
     flat, _ = face_normals(positions, triangles)
-    return _from_corners(model.hfield(field).name, positions, triangles, np.repeat(flat[:, None], 3, axis=1), None)
+    surface = Surface(positions, triangles, np.repeat(flat[:, None], 3, axis=1))
+    return _with_levels(model.hfield(field).name, surface, LevelConfig(crease_angle_rad=0.0))
 
 
-def _from_corners(name: str, positions: NDArray, triangles: NDArray, normals: NDArray, uvs: NDArray | None) -> Mesh | None:
-    ids, first = position_ids(positions)
-    positions, triangles = positions[first], ids[triangles]
-    solid = np.flatnonzero(face_normals(positions, triangles)[1] > 0)
-    if not len(solid):
-        return None
-    order = solid[compact_order(positions, triangles[solid])]
-    vertices, vertex_normals, indices, vertex_uvs = index_corners(
-        positions, triangles[order], normals[order], None if uvs is None else uvs[order]
-    )
-    return primitives.mesh_from_levels(name, [MeshLevel(vertices, vertex_normals, indices, 0.0, vertex_uvs)])
+def _with_levels(name: str, surface: Surface, config: LevelConfig) -> Mesh | None:
+    levels = cached_levels(surface, config)
+    return primitives.mesh_from_levels(name, list(levels)) if levels else None
 
 
 def _geom_name(model: mujoco.MjModel, geom: int) -> str:

@@ -10,6 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot
 from rollfilm.render.kernels.raster import (
     Window,
     camera_triangle,
@@ -18,16 +19,19 @@ from rollfilm.render.kernels.raster import (
     screen_triangles,
 )
 from rollfilm.render.kernels.shade import (
+    Eye,
     make_eye,
-    nearer_plane,
+    make_plane,
+    make_point,
     pixel_ray,
+    plane_key,
     seen_depth,
     seen_id,
-    seen_surface,
     shading,
-    store_depth,
-    store_rgb,
+    texture_coordinates,
+    to_byte,
 )
+from rollfilm.render.kernels.texture import mip_level, trilinear
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key
 
 CLUSTER = wp.constant(64)
@@ -48,6 +52,7 @@ class WorkLists:
 
 @wp.func
 def full_window(batch: ViewBatch):
+    """All pixels of a view."""
     window = Window()
     window.x1 = batch.width - 1
     window.y1 = batch.height - 1
@@ -97,6 +102,7 @@ def bounds(batch: ViewBatch, p: wp.vec3, q: wp.vec3, r: wp.vec3):
 
 @wp.func
 def merge(a: Window, b: Window):
+    """The smallest window around two."""
     window = Window()
     window.x0 = wp.min(a.x0, b.x0)
     window.y0 = wp.min(a.y0, b.y0)
@@ -125,9 +131,7 @@ def append_tiles(lists: WorkLists, row: int, geom: int, triangle: int, window: W
 
 
 @wp.kernel(enable_backward=False)
-def raster_clusters(
-    first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)
-):
+def raster_clusters(first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 64 threads stride over the clusters, one thread a triangle."""
     worker, lane = wp.tid()
     total = wp.min(lists.count[0], lists.cluster.shape[0])
@@ -160,9 +164,7 @@ def raster_clusters(
 
 
 @wp.kernel(enable_backward=False)
-def raster_tiles(
-    first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)
-):
+def raster_tiles(first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 32 threads stride over the tiles, one thread a row of pixels."""
     worker, lane = wp.tid()
     total = wp.min(lists.count[1], lists.tile.shape[0])
@@ -180,15 +182,35 @@ def raster_tiles(
             window.y0 = (item[3] >> 16) * TILE + lane
             window.y1 = wp.min(window.y0, batch.height - 1)
             focal = batch.focal[(row + first_view) // batch.num_worlds]
-            raster_triangle(
-                vis, row, scene, batch, window, geom, triangle, focal, lists.rotation[row, geom], lists.position[row, geom]
-            )
+            raster_triangle(vis, row, scene, batch, window, geom, triangle, focal, lists.rotation[row, geom], lists.position[row, geom])
 
 
 @cache
 def shade_kernel(features: Features):
     """The kernel that shades for these features."""
-    shade_surface, background = shading(features)
+    load_surface, background = shading(features)
+
+    @wp.func
+    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64, ray: wp.vec3):
+        """Red, green and blue of what a key shows, 0 to 1."""
+        surface = load_surface(scene, world, eye, key)
+        depth = seen_depth(key)
+        point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
+        lit = light_by_head(scene, eye.forward, point)
+        if wp.static(features.lights):
+            for i in range(scene.light_spot.shape[0]):
+                if scene.light_spot[i] == 1:
+                    if wp.static(features.spots):
+                        lit += light_by_spot(scene, world, eye.world, i, eye.position, point)
+                else:
+                    lit += light_by_directional(scene, world, eye.world, i, point)
+        color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
+        if wp.static(features.textures):
+            if surface.texture >= 0:
+                uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth)
+                level = mip_level(surface.texture_size, uv_x, uv_y)
+                color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
+        return color
 
     @wp.kernel(enable_backward=False, module="unique")
     def shade(
@@ -207,18 +229,22 @@ def shade_kernel(features: Features):
         eye = make_eye(world, batch, v)
         ray = pixel_ray(eye, x, y)
         if wp.static(features.planes):
-            key = nearer_plane(scene, world, eye, ray, key)
+            for k in range(scene.plane.shape[0]):
+                plane = make_plane(scene, world, eye, scene.plane[k])
+                if plane.seen == 1:
+                    key = wp.min(key, plane_key(scene, world, eye, plane, ray))
         if wp.static(features.segmentation):
             pictures.segmentation[v, pixel] = seen_id(scene, key)
-        if wp.static(features.depth or features.rgb):
-            depth = seen_depth(scene, world, eye, key, ray)
-            if wp.static(features.depth):
-                store_depth(pictures, v, pixel, depth)
-            if wp.static(features.rgb):
-                if key == EMPTY_KEY:
-                    store_rgb(pictures, v, pixel, background(scene, ray))
-                else:
-                    surface = seen_surface(scene, world, eye, key)
-                    store_rgb(pictures, v, pixel, shade_surface(scene, world, eye, surface, ray, depth))
+        if wp.static(features.depth):
+            pictures.depth[v, pixel] = seen_depth(key)
+        if wp.static(features.rgb):
+            color = wp.vec3(0.0)
+            if key == EMPTY_KEY:
+                color = background(scene, ray)
+            else:
+                color = shade_pixel(scene, world, eye, key, ray)
+            pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
+            pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
+            pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
 
     return shade

@@ -35,6 +35,7 @@ class Placements:
 
 @wp.func
 def rotation_matrix(q: wp.vec4):
+    """World from body, of a wxyz quaternion."""
     w = q[0]
     x = q[1]
     y = q[2]

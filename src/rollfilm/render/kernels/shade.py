@@ -9,11 +9,10 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import Point, light_by_directional, light_by_spot, reflected
-from rollfilm.render.kernels.texture import cube_map, trilinear
+from rollfilm.render.kernels.light import Point
+from rollfilm.render.kernels.texture import cube_map
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
-    Pictures,
     SceneData,
     ViewBatch,
     WorldData,
@@ -39,13 +38,28 @@ class Eye:
 
 
 @wp.struct
-class Surface:
-    """A triangle as rays see it: what is interpolated is linear in the ray, so nothing is solved for at a pixel."""
+class Plane:
+    """A plane as a view sees it: its reciprocal depth is linear in the ray."""
 
     geom: int
+    inverse_depth: wp.vec3  # reciprocal depth from the ray
+    origin: wp.vec3  # of the plane, from the camera
+    seen: int  # 1 if the camera is on its +z side
+
+
+@wp.struct
+class Surface:
+    """A triangle or plane as rays see it: what is interpolated is linear in the ray, so nothing is solved for at a pixel."""
+
+    color: wp.vec3
+    finish: wp.vec4
     normal: wp.mat33  # normal (not of unit length) from the ray
     facet: wp.vec3  # normal of the triangle itself
-    u: wp.vec3  # u, v and the weight they are to be divided by, from the ray
+    texture: int
+    texture_size: wp.vec2  # width and height of its finest level
+    uv_local: int
+    # Texture coordinates from the ray: u/weight and v/weight, or, if local, depth * u - weight[0] and depth * v - weight[1].
+    u: wp.vec3
     v: wp.vec3
     weight: wp.vec3
 
@@ -74,43 +88,60 @@ def pixel_ray(eye: Eye, x: int, y: int):
 
 
 @wp.func
-def plane_frame(world: WorldData, eye: Eye, geom: int):
-    """Normal of a plane and the vector to its origin."""
+def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
+    """A plane for the pixels of a view."""
+    plane = Plane()
+    plane.geom = geom
     rotation = world.geom_rotation[eye.world, geom]
     normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
-    return normal, world.geom_position[eye.world, geom] - eye.position
+    plane.origin = world.geom_position[eye.world, geom] - eye.position
+    height = wp.dot(normal, plane.origin)
+    if height < -1.0e-6 * scene.near:
+        plane.inverse_depth = normal / height
+        plane.seen = 1
+    return plane
 
 
 @wp.func
-def nearer_plane(scene: SceneData, world: WorldData, eye: Eye, ray: wp.vec3, key: wp.uint64):
-    """The key of the nearest plane in front of what is seen already, or ``key`` itself. Planes are seen from their +z side."""
-    best = key
-    for k in range(scene.plane.shape[0]):
-        geom = scene.plane[k]
-        normal, origin = plane_frame(world, eye, geom)
-        height = wp.dot(normal, origin)
-        inverse_depth = wp.dot(normal, ray) / height
-        if height < 0.0 and inverse_depth > 1.0 / scene.far and inverse_depth < 1.0 / scene.near:
-            inside = bool(True)
-            half = scene.geom_half_size[geom]
-            if half[0] > 0.0 or half[1] > 0.0:
-                local = wp.transpose(world.geom_rotation[eye.world, geom]) * (ray / inverse_depth - origin)
-                if (half[0] > 0.0 and wp.abs(local[0]) > half[0]) or (half[1] > 0.0 and wp.abs(local[1]) > half[1]):
-                    inside = False
-            if inside:
-                best = wp.min(best, depth_key(inverse_depth * layer(geom)) | surface_key(geom, 0))
-    return best
+def plane_key(scene: SceneData, world: WorldData, eye: Eye, plane: Plane, ray: wp.vec3):
+    """The visibility key of a plane at a pixel, the empty one where the plane is not there."""
+    inverse_depth = wp.dot(plane.inverse_depth, ray)
+    if inverse_depth * scene.far < 1.0 or inverse_depth * scene.near > 1.0:
+        return EMPTY_KEY
+    half = scene.geom_half_size[plane.geom]
+    if half[0] > 0.0 or half[1] > 0.0:
+        local = wp.transpose(world.geom_rotation[eye.world, plane.geom]) * (ray / inverse_depth - plane.origin)
+        if (half[0] > 0.0 and wp.abs(local[0]) > half[0]) or (half[1] > 0.0 and wp.abs(local[1]) > half[1]):
+            return EMPTY_KEY
+    return depth_key(inverse_depth * layer(plane.geom)) | surface_key(plane.geom, 0)
 
 
 @wp.func
-def load_surface(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int):
+def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: Surface):
+    """Fold a geom's scale and offset into the texture coordinates; take them from the geom's frame where the mesh has none."""
+    surface = plain
+    m = scene.geom_uv[geom]
+    if scene.geom_uv_local[geom] == 1:
+        rotation = world.geom_rotation[eye.world, geom]
+        origin = world.geom_position[eye.world, geom] - eye.position
+        surface.uv_local = 1
+        surface.u = m[0] * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
+        surface.v = m[1] * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
+        surface.weight = wp.vec3(wp.dot(surface.u, origin) - m[2], wp.dot(surface.v, origin) - m[3], 0.0)
+    else:
+        surface.u = m[0] * surface.u + m[2] * surface.weight
+        surface.v = m[1] * surface.v + m[3] * surface.weight
+    return surface
+
+
+@wp.func
+def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int):
     """Set up a triangle for shading.
 
     With corners a, b, c, the barycentric weights of the point that a ray d hits are as d.(b x c), d.(c x a) and d.(a x b). Their sum is
     d.n with the normal n of the triangle; the last two are taken from edges, which loses fewer digits for small triangles far away.
     """
     surface = Surface()
-    surface.geom = geom
     mesh = scene.geom_mesh[geom]
     rotation = world.geom_rotation[eye.world, geom]
     offset = world.geom_position[eye.world, geom] - eye.position
@@ -126,81 +157,76 @@ def load_surface(scene: SceneData, world: WorldData, eye: Eye, geom: int, triang
     nc = scene.normal[t[2]]
     surface.normal = rotation * (wp.outer(na, n) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
     surface.facet = -n
-    uva = scene.uv[t[0]]
-    uvb = scene.uv[t[1]] - uva
-    uvc = scene.uv[t[2]] - uva
-    surface.u = uva[0] * n + uvb[0] * wb + uvc[0] * wc
-    surface.v = uva[1] * n + uvb[1] * wb + uvc[1] * wc
-    surface.weight = n
+    if scene.geom_uv_local[geom] == 0:
+        uva = scene.uv[t[0]]
+        uvb = scene.uv[t[1]] - uva
+        uvc = scene.uv[t[2]] - uva
+        surface.u = uva[0] * n + uvb[0] * wb + uvc[0] * wc
+        surface.v = uva[1] * n + uvb[1] * wb + uvc[1] * wc
+        surface.weight = n
     return surface
 
 
 @wp.func
-def texture_coordinates(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+def load_plane(world: WorldData, eye: Eye, geom: int):
+    """Set up a plane for shading."""
+    surface = Surface()
+    rotation = world.geom_rotation[eye.world, geom]
+    surface.facet = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
+    surface.normal = -wp.outer(surface.facet, surface.facet)  # the same direction for every ray that meets it
+    return surface
+
+
+@wp.func
+def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
     """Texture coordinates and their change to the next column and row."""
-    geom = surface.geom
+    u = wp.dot(surface.u, ray)
+    v = wp.dot(surface.v, ray)
     uv = wp.vec2(0.0)
-    uv_x = wp.vec2(0.0)
-    uv_y = wp.vec2(0.0)
-    if scene.geom_uv_local[geom] == 1:
-        to_local = wp.transpose(world.geom_rotation[eye.world, geom])
-        local = to_local * (depth * ray - (world.geom_position[eye.world, geom] - eye.position))
-        # the point moves on the surface: what it gains in depth keeps it there
+    uv_x = wp.vec2(wp.dot(surface.u, eye.step_x), wp.dot(surface.v, eye.step_x))
+    uv_y = wp.vec2(wp.dot(surface.u, eye.step_y), wp.dot(surface.v, eye.step_y))
+    if surface.uv_local == 1:
+        # the next pixel sees another depth: what keeps the point on the surface
         along = wp.dot(surface.facet, ray)
-        if wp.abs(along) < 1.0e-12:
-            along = 1.0e-12
-        move_x = to_local * (depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) / along)))
-        move_y = to_local * (depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) / along)))
-        uv = wp.vec2(local[0], local[1])
-        uv_x = wp.vec2(move_x[0], move_x[1])
-        uv_y = wp.vec2(move_y[0], move_y[1])
+        scale = depth / wp.where(wp.abs(along) > 1.0e-12, along, 1.0e-12)
+        bend_x = scale * wp.dot(surface.facet, eye.step_x)
+        bend_y = scale * wp.dot(surface.facet, eye.step_y)
+        uv = wp.vec2(depth * u - surface.weight[0], depth * v - surface.weight[1])
+        uv_x = wp.vec2(depth * uv_x[0] - u * bend_x, depth * uv_x[1] - v * bend_x)
+        uv_y = wp.vec2(depth * uv_y[0] - u * bend_y, depth * uv_y[1] - v * bend_y)
     else:
         weight = wp.dot(surface.weight, ray)
-        if wp.abs(weight) < 1.0e-20:
-            weight = 1.0e-20
-        u = wp.dot(surface.u, ray) / weight
-        v = wp.dot(surface.v, ray) / weight
-        weight_x = wp.dot(surface.weight, eye.step_x)
-        weight_y = wp.dot(surface.weight, eye.step_y)
-        uv = wp.vec2(u, v)
-        uv_x = wp.vec2(wp.dot(surface.u, eye.step_x) - u * weight_x, wp.dot(surface.v, eye.step_x) - v * weight_x) / weight
-        uv_y = wp.vec2(wp.dot(surface.u, eye.step_y) - u * weight_y, wp.dot(surface.v, eye.step_y) - v * weight_y) / weight
-    m = scene.geom_uv[geom]
-    scale = wp.vec2(m[0], m[1])
-    return wp.cw_mul(scale, uv) + wp.vec2(m[2], m[3]), wp.cw_mul(scale, uv_x), wp.cw_mul(scale, uv_y)
+        share = 1.0 / wp.where(wp.abs(weight) > 1.0e-20, weight, 1.0e-20)
+        bend_x = share * wp.dot(surface.weight, eye.step_x)
+        bend_y = share * wp.dot(surface.weight, eye.step_y)
+        uv = wp.vec2(u * share, v * share)
+        uv_x = wp.vec2((uv_x[0] - u * bend_x) * share, (uv_x[1] - v * bend_x) * share)
+        uv_y = wp.vec2((uv_y[0] - u * bend_y) * share, (uv_y[1] - v * bend_y) * share)
+    return uv, uv_x, uv_y
 
 
 @cache
 def shading(features: Features):
-    """The function that shades one surface at one pixel, and the one that gives the background."""
+    """The functions that set up a surface and give the background, for these features."""
 
     @wp.func
-    def shade_surface(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
-        """Red, green and blue, 0 to 1."""
-        point = Point()
-        point.position = depth * ray
-        point.to_eye = -wp.normalize(ray)
-        point.normal = wp.normalize(surface.normal * ray)
-        point.color = scene.geom_color[surface.geom]
-        point.finish = scene.geom_finish[surface.geom]
-        color = point.finish[0] * point.color
-        color += reflected(point, -eye.forward, scene.head_ambient, scene.head_diffuse, scene.head_specular)
-        if wp.static(features.lights):
-            for i in range(scene.light_spot.shape[0]):
-                if wp.static(features.spots):
-                    if scene.light_spot[i] == 1:
-                        color += light_by_spot(scene, world, eye.world, i, eye.position, point)
-                    else:
-                        color += light_by_directional(scene, world, eye.world, i, point)
-                else:
-                    color += light_by_directional(scene, world, eye.world, i, point)
-        color = wp.vec3(wp.min(color[0], 1.0), wp.min(color[1], 1.0), wp.min(color[2], 1.0))
+    def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
+        """What a key shows, ready for shading."""
+        geom = key_geom(key)
+        surface = Surface()
+        if scene.geom_mesh[geom] < 0:
+            surface = load_plane(world, eye, geom)
+        else:
+            surface = load_triangle(scene, world, eye, geom, key_triangle(key))
+        surface.color = scene.geom_color[geom]
+        surface.finish = scene.geom_finish[geom]
         if wp.static(features.textures):
-            texture = scene.geom_texture[surface.geom]
-            if texture >= 0:
-                uv, uv_x, uv_y = texture_coordinates(scene, world, eye, surface, ray, depth)
-                color = wp.cw_mul(color, trilinear(scene, texture, uv, uv_x, uv_y))
-        return color
+            surface.texture = scene.geom_texture[geom]
+            if surface.texture >= 0:
+                size = scene.texture_size[scene.texture_level[surface.texture]]
+                surface.texture_size = wp.vec2(float(size[0]), float(size[1]))
+                surface = map_texture(scene, world, eye, geom, surface)
+        return surface
 
     @wp.func
     def background(scene: SceneData, ray: wp.vec3):
@@ -209,58 +235,33 @@ def shading(features: Features):
             return cube_map(scene, scene.skybox, wp.vec3(ray[0], ray[2], -ray[1]))
         return wp.vec3(0.0)
 
-    return shade_surface, background
+    return load_surface, background
 
 
 @wp.func
-def store_rgb(pictures: Pictures, v: int, pixel: int, color: wp.vec3):
-    """Rounds to the nearest of 256 values, as OpenGL does."""
-    for k in range(3):
-        pictures.rgb[v, 3 * pixel + k] = wp.uint8(wp.clamp(color[k], 0.0, 1.0) * 255.0 + 0.5)
+def make_point(ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec4):
+    """A point to light; ``normal`` need not have unit length."""
+    point = Point()
+    point.position = depth * ray
+    point.to_eye = ray * (-1.0 / wp.sqrt(wp.dot(ray, ray)))
+    point.normal = normal * (1.0 / wp.sqrt(wp.max(wp.dot(normal, normal), 1.0e-30)))
+    point.color = color
+    point.finish = finish
+    return point
 
 
 @wp.func
-def store_depth(pictures: Pictures, v: int, pixel: int, depth: float):
-    pictures.depth[v, pixel] = depth
+def to_byte(value: float):
+    """0 to 1 as the nearest of 256 values, as OpenGL rounds."""
+    return int(wp.clamp(value, 0.0, 1.0) * 255.0 + 0.5)
 
 
 @wp.func
-def plane_surface(world: WorldData, eye: Eye, geom: int):
-    """A plane as a surface; its normal is the same for all rays and set by the caller of the shading."""
-    surface = Surface()
-    surface.geom = geom
-    normal, origin = plane_frame(world, eye, geom)
-    surface.facet = normal
-    # normal = n (n . d) / (n . d): the ray's part along a plane's normal never vanishes where it is seen
-    surface.normal = -wp.outer(normal, normal)
-    return surface
-
-
-@wp.func
-def plane_depth(world: WorldData, eye: Eye, geom: int, ray: wp.vec3):
-    """Exact depth of a plane along a ray."""
-    normal, origin = plane_frame(world, eye, geom)
-    return wp.dot(normal, origin) / wp.dot(normal, ray)
-
-
-@wp.func
-def seen_depth(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64, ray: wp.vec3):
+def seen_depth(key: wp.uint64):
     """Depth in metres of what a key shows, 0 for nothing."""
     if key == EMPTY_KEY:
         return 0.0
-    geom = key_geom(key)
-    if scene.geom_mesh[geom] < 0:
-        return plane_depth(world, eye, geom, ray)
-    return layer(geom) / key_inverse_depth(key)
-
-
-@wp.func
-def seen_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
-    """The surface that a key shows."""
-    geom = key_geom(key)
-    if scene.geom_mesh[geom] < 0:
-        return plane_surface(world, eye, geom)
-    return load_surface(scene, world, eye, geom, key_triangle(key))
+    return layer(key_geom(key)) / key_inverse_depth(key)
 
 
 @wp.func

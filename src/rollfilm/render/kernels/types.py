@@ -46,7 +46,7 @@ class SceneData:
     geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame
     geom_texture: wp.array(dtype=int)  # (G,) -1 for none
     plane: wp.array(dtype=int)  # geoms that are planes
-    texel: wp.array(dtype=wp.uint32)  # 0x00BBGGRR, all textures one after the other
+    texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, all textures one after the other
     texture_level: wp.array(dtype=int)  # (textures + 1,) first mip level, the finest
     texture_first: wp.array(dtype=int)  # (mip levels,) first texel
     texture_size: wp.array(dtype=wp.vec2i)  # (mip levels,) width, height
@@ -119,11 +119,13 @@ def surface_key(geom: int, triangle: int):
 
 @wp.func
 def key_geom(key: wp.uint64):
+    """The geom of a key."""
     return 16383 - int((key >> wp.uint64(22)) & wp.uint64(16383))
 
 
 @wp.func
 def key_triangle(key: wp.uint64):
+    """The triangle of a key, counted within its mesh."""
     return int(key & wp.uint64(4194303))
 
 

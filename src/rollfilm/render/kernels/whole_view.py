@@ -7,18 +7,8 @@ import warp as wp
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.raster import Window, raster_triangle
-from rollfilm.render.kernels.shade import (
-    Surface,
-    make_eye,
-    nearer_plane,
-    pixel_ray,
-    seen_depth,
-    seen_id,
-    seen_surface,
-    shading,
-    store_depth,
-    store_rgb,
-)
+from rollfilm.render.kernels.shade import Eye, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
+from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
 
@@ -39,10 +29,27 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                     raster_triangle(vis, row, scene, batch, window, geom, triangle, focal, rotation, position)
 
 
+@wp.func
+def raster_planes(
+    vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, world: WorldData, batch: ViewBatch, window: Window, eye: Eye
+):
+    """All planes that a view sees into one row of the visibility buffer."""
+    for k in range(scene.plane.shape[0]):
+        plane = make_plane(scene, world, eye, scene.plane[k])
+        if plane.seen == 1:
+            for y in range(window.y0, window.y1 + 1):
+                x = int(0)
+                while x < batch.width:
+                    key = plane_key(scene, world, eye, plane, pixel_ray(eye, x, y))
+                    pixel = y * batch.width + x
+                    vis[row, pixel] = wp.min(vis[row, pixel], key)
+                    x += 1
+
+
 @cache
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
-    shade_surface, background = shading(features)
+    shade_chunk = chunk_shading(features)
 
     @wp.kernel(enable_backward=False, module="unique")
     def film_view(
@@ -64,33 +71,25 @@ def whole_view_kernel(features: Features):
         window.y0 = band * batch.height // bands
         window.y1 = (band + 1) * batch.height // bands - 1
         raster_view(vis, row, scene, world, batch, window, v)
-
         eye = make_eye(world, batch, v)
-        surface = Surface()
-        known = EMPTY_KEY
+        if wp.static(features.planes):
+            raster_planes(vis, row, scene, world, batch, window, eye)
         for y in range(window.y0, window.y1 + 1):
-            for x in range(batch.width):
+            for x in range(0, batch.width, ROW_CHUNK):
                 pixel = y * batch.width + x
-                key = vis[row, pixel]
-                vis[row, pixel] = EMPTY_KEY
-                ray = pixel_ray(eye, x, y)
-                if wp.static(features.planes):
-                    key = nearer_plane(scene, world, eye, ray, key)
-                if wp.static(features.segmentation):
-                    pictures.segmentation[v, pixel] = seen_id(scene, key)
-                if wp.static(features.depth or features.rgb):
-                    depth = seen_depth(scene, world, eye, key, ray)
+                count = wp.min(ROW_CHUNK, batch.width - x)
+                keys = ChunkOfKeys()
+                j = int(0)
+                while j < count:
+                    key = vis[row, pixel + j]
+                    vis[row, pixel + j] = EMPTY_KEY
+                    keys[j] = key
+                    if wp.static(features.segmentation):
+                        pictures.segmentation[v, pixel + j] = seen_id(scene, key)
                     if wp.static(features.depth):
-                        store_depth(pictures, v, pixel, depth)
-                    if wp.static(features.rgb):
-                        if key == EMPTY_KEY:
-                            store_rgb(pictures, v, pixel, background(scene, ray))
-                        else:
-                            # neighbours mostly see the same triangle: set it up once
-                            which = key & wp.uint64(0xFFFFFFFFF)
-                            if which != known:
-                                surface = seen_surface(scene, world, eye, key)
-                                known = which
-                            store_rgb(pictures, v, pixel, shade_surface(scene, world, eye, surface, ray, depth))
+                        pictures.depth[v, pixel + j] = seen_depth(key)
+                    j += 1
+                if wp.static(features.rgb):
+                    shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
 
     return film_view
