@@ -1,5 +1,9 @@
-"""A vector environment whose pictures can be counted: every pixel is 10 * world + step; episodes last 3, 4, 5, 3, ... steps."""
+"""A vector environment whose pictures can be counted: every pixel is 10 * world + step; episodes last 3, 4, 5, 3, ... steps.
 
+Neighbouring levels can become one in limited-range video: tests that tell frames apart by their pixels set ``contrast``.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -10,8 +14,15 @@ from rollfilm.render.frames import CameraFrames, Frames
 from rollfilm.render.request import CameraRequest
 
 
+@dataclass(frozen=True)
+class CountingConfig:
+    num_envs: int
+    engine: str = "counting"
+    device: str = "cpu"
+
+
 class CountingVectorEnv(gymnasium.vector.VectorEnv):
-    """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3. Pixels are 10 * world + step, modulo 256.
+    """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3. Pixels are 10 * world + contrast * step, modulo 256.
 
     The wrist camera's pixels are 128 more. Rewards are 1; the action is only stored.
     """
@@ -21,8 +32,6 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
     env_id = "Counting-v0"
     obs_mode = "state"
     control_mode = "pd_joint_delta_pos"
-    engine_name = "counting"
-    device = "cpu"
     control_frequency_hz = 20
     max_episode_steps = 5
 
@@ -33,6 +42,7 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         *,
         lengths: tuple[int, ...] = (3, 4, 5),
         reports_success: bool = True,
+        contrast: int = 1,
     ) -> None:
         self.num_envs = num_envs
         self.cameras = tuple(CameraRequest(name, height, width) for name, (height, width) in (sizes or {"front": (32, 32)}).items())
@@ -42,8 +52,9 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.lengths = lengths
         self.reports_success = reports_success
+        self.contrast = contrast
         self.state_count = 0
-        self.env_kwargs = {"num_envs": num_envs}
+        self.config = CountingConfig(num_envs)
         self.episode_index = np.zeros(num_envs, int)
         self.episode_seed = np.zeros(num_envs, int)
         self.elapsed_steps = np.zeros(num_envs, int)
@@ -72,7 +83,7 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         return self._observation(), np.ones(self.num_envs, np.float32), success, ended & ~success, infos
 
     def frames(self) -> Frames:
-        value = (10 * np.arange(self.num_envs) + self.elapsed_steps) % 256
+        value = (10 * np.arange(self.num_envs) + self.contrast * self.elapsed_steps) % 256
         cameras = {}
         for number, camera in enumerate(self.cameras):
             level = ((value + 128 * number) % 256).astype(np.uint8)

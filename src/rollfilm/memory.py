@@ -22,7 +22,7 @@ def require_memory(num_bytes: int, what: str) -> None:
 
     Args:
         num_bytes: what will be allocated.
-        what: what it is for, the subject of the message.
+        what: what it is for, as the message begins.
 
     Raises:
         MemoryBudgetError: less than that is available.
@@ -30,8 +30,8 @@ def require_memory(num_bytes: int, what: str) -> None:
     available = available_memory_bytes()
     if available is not None and num_bytes > available:
         raise MemoryBudgetError(
-            f"{what} need{'' if what.endswith('s') else 's'} {format_bytes(num_bytes)} of memory and {format_bytes(available)} "
-            "are available; take fewer worlds or smaller images"
+            f"{what}: {format_bytes(num_bytes)} of memory are needed and {format_bytes(available)} are available; "
+            "take fewer worlds or smaller images"
         )
 
 

@@ -143,7 +143,7 @@ class _Run:
         """Add the step to the active worlds' episodes; which of them ended, bool (B,)."""
         _, rewards, terminated, truncated, infos = result
         ended = np.zeros(self._env.num_envs, bool)
-        for world in np.flatnonzero(self._active):
+        for world in np.flatnonzero(self._active).tolist():
             success = success_of(infos, world)
             self._return[world] += float(rewards[world])
             self._length[world] += 1

@@ -73,6 +73,18 @@ class Layout:
         ):
             yield from sorted(self.root.glob(pattern))
 
+    def refuse_existing(self) -> None:
+        """Make sure that the folder holds no recording.
+
+        Raises:
+            RecordingExistsError: it does.
+        """
+        if found := next(self.recorded_files(), None):
+            raise RecordingExistsError(
+                f"{self.root} already holds a recording ({found.relative_to(self.root)}); take another folder, or overwrite it with "
+                "--overwrite (overwrite=True)"
+            )
+
     def prepare(self, *, overwrite: bool) -> None:
         """Make the folder ready for a new recording. Files that belong to no recording are left alone.
 
@@ -83,19 +95,13 @@ class Layout:
             RecordingExistsError: the folder holds a recording and ``overwrite`` is not set.
             RecordingError: the folder cannot be written to.
         """
+        if not overwrite:
+            self.refuse_existing()
         try:
-            found = list(self.recorded_files()) if self.root.is_dir() else []
-            if found and not overwrite:
-                raise RecordingExistsError(
-                    f"{self.root} already holds a recording ({found[0].relative_to(self.root)}); take another folder, or overwrite it "
-                    "with --overwrite (overwrite=True)"
-                )
             self.remove()
             self.root.mkdir(parents=True, exist_ok=True)
             # opened for exclusive creation: of two recordings that start at once in one folder, the second one fails here
             self.manifest.open("x").close()
-        except RecordingExistsError:
-            raise
         except OSError as error:
             reason = error.strerror or error
             raise RecordingError(f"cannot record to {self.root}: {reason}; take a folder that can be written to") from error

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -203,19 +203,28 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def describe_env(env: Any) -> EnvDescription:
-    """What a recorder has to know of one of our environments, from its attributes."""
-    spec = getattr(env, "spec", None)
+    """What a recorder has to know of one of our environments."""
+    config = env.config
+    scene = getattr(getattr(env, "engine", None), "scene", None)
     return EnvDescription(
         num_envs=env.num_envs,
         cameras=tuple(env.cameras),
         control_frequency_hz=env.control_frequency_hz,
         task=env.task_name,
         env_id=env.env_id,
-        env_kwargs=dict(getattr(env, "env_kwargs", None) or getattr(spec, "kwargs", None) or {}),
+        env_kwargs=_env_kwargs(env),
         max_episode_steps=env.max_episode_steps,
         obs_mode=env.obs_mode,
         control_mode=env.control_mode,
-        engine=getattr(env, "engine_name", "unknown"),
-        device=str(getattr(env, "device", "cpu")),
-        fov_y_rad=dict(getattr(env, "camera_fov_y_rad", {})),
+        engine=config.engine,
+        device=config.device,
+        fov_y_rad={} if scene is None else {camera.name: camera.fov_y_rad for camera in scene.cameras},
     )
+
+
+def _env_kwargs(env: Any) -> dict[str, Any]:
+    """The options that the environment was made with and that change what happens in it, as JSON."""
+    places_and_speed = ("num_envs", "num_threads", "device", "robot_path", "cameras")
+    options = {item.name: getattr(env.config, item.name) for item in fields(env.config) if item.name not in places_and_speed}
+    cameras = {camera.name: [camera.height, camera.width] for camera in env.cameras}
+    return {name: value for name, value in options.items() if value is not None} | {"cameras": cameras}

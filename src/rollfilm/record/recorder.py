@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,11 +23,18 @@ from rollfilm.record.sink import Ended, Episode, Outcome, Receipt, Sink
 from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
 from rollfilm.record.sinks.video import VideoSink
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "recording_bytes"]
 
 #: Bytes that an open h264 encoder takes for each pixel, and for itself, as measured with preset veryfast.
 _ENCODER_BYTES_PER_PIXEL = 40
 _ENCODER_BYTES = 1_000_000
+
+
+def recording_bytes(sizes: Mapping[str, tuple[int, int]], num_worlds: int, buffered_steps: int) -> int:
+    """About how much memory a recording takes: buffers of frames and encoders, for cameras of size (H, W) by name."""
+    pixels = num_worlds * sum(height * width for height, width in sizes.values())
+    encoders = num_worlds * len(sizes) * _ENCODER_BYTES + pixels * _ENCODER_BYTES_PER_PIXEL
+    return FrameRing.size_bytes(sizes, num_worlds, buffered_steps) + encoders
 
 
 @dataclass
@@ -227,11 +234,9 @@ class Recorder:
             raise InvalidArgumentError(f"{what}; a recording films at least one camera, each with 'rgb' among its outputs")
 
     def _check_memory(self) -> None:
-        ring = FrameRing.size_bytes(self._sizes, self._env.num_envs, self._options.buffered_steps)
-        pixels = self._env.num_envs * sum(height * width for height, width in self._sizes.values())
-        encoders = self._env.num_envs * len(self._sizes) * _ENCODER_BYTES + pixels * _ENCODER_BYTES_PER_PIXEL
+        num_bytes = recording_bytes(self._sizes, self._env.num_envs, self._options.buffered_steps)
         shapes = ", ".join(f"{name} {width}x{height}" for name, (height, width) in self._sizes.items())
-        require_memory(ring + encoders, f"frame buffers and encoders for {self._env.num_envs} worlds ({shapes})")
+        require_memory(num_bytes, f"frame buffers and encoders for {self._env.num_envs} worlds ({shapes})")
 
     def _check_state(self, state: StateBatch) -> None:
         if self._closed:

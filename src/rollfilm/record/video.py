@@ -9,6 +9,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+from av.error import FFmpegError
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
@@ -153,7 +154,7 @@ class VideoWriter:
 
     def abort(self) -> None:
         """Throw away what was written."""
-        with contextlib.suppress(av.FFmpegError, OSError):
+        with contextlib.suppress(FFmpegError, OSError):
             self._container.close()
         self._partial.unlink(missing_ok=True)
 
@@ -161,5 +162,5 @@ class VideoWriter:
     def _naming_the_file(self):
         try:
             yield
-        except (av.FFmpegError, OSError) as error:
+        except (FFmpegError, OSError) as error:
             raise RecordingError(f"cannot write {self.path}: {getattr(error, 'strerror', None) or error}") from error

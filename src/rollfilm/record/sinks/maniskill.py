@@ -199,7 +199,8 @@ def _write_rows(group: h5py.Group, spool: RowSpool) -> None:
 
 def _require_group(group: h5py.Group, path: str) -> h5py.Group:
     for name in filter(None, path.split("/")):
-        group = group[name] if name in group else group.create_group(name, track_order=True)
+        # an argument of require_group would do, but h5py has no order of creation there
+        group = group.require_group(name) if name in group else group.create_group(name, track_order=True)
     return group
 
 
