@@ -126,12 +126,15 @@ def test_frames_of_another_state_are_refused(tmp_path):
 
 def test_a_step_that_is_not_recorded_is_found(tmp_path):
     env = CountingVectorEnv(2)
-    with pytest.raises(RecordingError, match="the environment counts 2 steps"), Recorder.for_env(env, tmp_path) as recorder:
-        observation, _ = env.reset(seed=0)
-        recorder.on_reset(ResetBatch.of_env(env, observation, [0, 1], 0))
-        actions = np.zeros((2, 2), np.float32)
-        env.step(actions)
-        recorder.on_step(StepBatch.of_env(env, actions, env.step(actions)))
+    recorder = Recorder.for_env(env, tmp_path)
+    observation, _ = env.reset(seed=0)
+    recorder.on_reset(ResetBatch.of_env(env, observation, [0, 1], 0))
+    actions = np.zeros((2, 2), np.float32)
+    env.step(actions)
+    step = StepBatch.of_env(env, actions, env.step(actions))
+    with pytest.raises(RecordingError, match="the environment counts 2 steps") as caught:
+        recorder.on_step(step)
+    recorder.close(caught.value)
     assert {line["ended"] for line in lines(tmp_path)} == {"failed"}
 
 
@@ -151,10 +154,12 @@ def test_closing_early_cuts_what_is_in_flight(tmp_path):
 
 def test_an_error_in_the_loop_fails_the_episodes_and_closes_every_file(tmp_path):
     env = CountingVectorEnv(2)
-    with pytest.raises(ZeroDivisionError), Recorder.for_env(env, tmp_path) as recorder:
-        observation, _ = env.reset(seed=0)
-        recorder.on_reset(ResetBatch.of_env(env, observation, [0, 1], 0))
+
+    def policy(observation):
         raise ZeroDivisionError("the policy divided by zero")
+
+    with pytest.raises(ZeroDivisionError), Recorder.for_env(env, tmp_path) as recorder:
+        run_episodes(env, policy, num_episodes=2, seed=0, recorder=recorder)
     assert {(line["ended"], line["error"], line["kept"]) for line in lines(tmp_path)} == {
         ("failed", "ZeroDivisionError: the policy divided by zero", False)
     }
