@@ -6,8 +6,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from counting_env import CountingVectorEnv, counting_policy
 
+from counting_env import CountingVectorEnv, counting_policy
 from rollfilm.evaluate.rollout import run_episodes
 from rollfilm.record import Recorder, RecorderOptions
 from rollfilm.record.layout import Layout
