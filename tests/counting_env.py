@@ -22,7 +22,7 @@ class CountingConfig:
 
 
 class CountingVectorEnv(gymnasium.vector.VectorEnv):
-    """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3. Pixels are 10 * world + contrast * step, modulo 256.
+    """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3 or it is ``hopeless``. Pixels are 10 * world + contrast * step, modulo 256.
 
     The wrist camera's pixels are 128 more. Rewards are 1; the action is only stored.
     """
@@ -43,6 +43,7 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         lengths: tuple[int, ...] = (3, 4, 5),
         reports_success: bool = True,
         contrast: int = 1,
+        hopeless: bool = False,
     ) -> None:
         self.num_envs = num_envs
         self.cameras = tuple(CameraRequest(name, height, width) for name, (height, width) in (sizes or {"front": (32, 32)}).items())
@@ -53,6 +54,7 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         self.lengths = lengths
         self.reports_success = reports_success
         self.contrast = contrast
+        self.hopeless = hopeless
         self.state_count = 0
         self.config = CountingConfig(num_envs)
         self.episode_index = np.zeros(num_envs, int)
@@ -76,7 +78,7 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         self.elapsed_steps = self.elapsed_steps + 1
         self.state_count += 1
         ended = self.elapsed_steps >= np.array(self.lengths)[self.episode_index % len(self.lengths)]
-        success = ended & (self.episode_index % 4 != 3)
+        success = ended & (self.episode_index % 4 != 3) & (not self.hopeless)
         infos: dict[str, Any] = {"elapsed_steps": self.elapsed_steps.copy()}
         if self.reports_success:
             infos["success"] = success

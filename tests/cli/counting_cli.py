@@ -18,7 +18,7 @@ class SlowCountingEnv(CountingVectorEnv):
 
 
 def make(task, *, num_envs, cameras, **options):
-    return SlowCountingEnv(num_envs, cameras, lengths=(3, 4, 50), contrast=5)
+    return SlowCountingEnv(num_envs, cameras, lengths=(3, 4, 50), contrast=5, hopeless=task == "hopeless")
 
 
 rollfilm.make = make
