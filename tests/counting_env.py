@@ -22,9 +22,9 @@ class CountingConfig:
 
 
 class CountingVectorEnv(gymnasium.vector.VectorEnv):
-    """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3 or it is ``hopeless``. Pixels are 10 * world + contrast * step, modulo 256.
+    """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3 or it is ``hopeless``.
 
-    The wrist camera's pixels are 128 more. Rewards are 1; the action is only stored.
+    Pixels are 10 * world + contrast * step, modulo 256; the second camera's are 128 more. Rewards are 1; the action changes nothing.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.DISABLED}  # noqa: RUF012
