@@ -62,6 +62,8 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         self.elapsed_steps = np.zeros(num_envs, int)
         self.timings = {"physics": 0.0, "render": 0.0}
         self._run_seed = 0
+        # as a renderer's, these are overwritten by the next frames
+        self._pictures = {c.name: np.zeros((num_envs, c.height, c.width, 3), np.uint8) for c in self.cameras}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         options = options or {}
@@ -89,8 +91,8 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         cameras = {}
         for number, camera in enumerate(self.cameras):
             level = ((value + 128 * number) % 256).astype(np.uint8)
-            shape = (self.num_envs, camera.height, camera.width, 3)
-            cameras[camera.name] = CameraFrames(rgb=np.broadcast_to(level[:, None, None, None], shape).copy())
+            self._pictures[camera.name][:] = level[:, None, None, None]
+            cameras[camera.name] = CameraFrames(rgb=self._pictures[camera.name])
         return Frames(cameras, self.state_count)
 
     def env_states(self) -> dict[str, dict[str, np.ndarray]]:

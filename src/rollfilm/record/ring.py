@@ -64,7 +64,7 @@ class FrameSlot:
             if everyone:
                 target[...] = host_array(source)
             else:
-                np.take(host_array(source), list(order), axis=0, out=target[: len(self._rows)])
+                np.take(host_array(source), list(order), axis=0, out=target[: len(self._rows)], mode="clip")
 
     def picture(self, camera: str, world: int) -> "Picture":
         """The picture of one camera in one world."""
