@@ -162,7 +162,7 @@ def print_summary(rollout: "Rollout", recorder: "Recorder", *, setup_seconds: fl
 
 
 def success_rows(rollout: "Rollout") -> list[tuple[str, str]]:
-    """The rows on success: at the end, and at any step where that differs."""
+    """The rows on success: at the end, and at any step."""
     from rollfilm.evaluate.statistics import wilson_interval
 
     rows = []
