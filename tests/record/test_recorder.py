@@ -168,6 +168,21 @@ def test_an_error_in_the_loop_fails_the_episodes_and_closes_every_file(tmp_path)
     assert not list(tmp_path.glob("videos/*/*"))
 
 
+@pytest.mark.parametrize("error", [RuntimeError("no such device"), KeyboardInterrupt()])
+def test_an_error_before_the_first_episode_leaves_nothing(tmp_path, error):
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path / "there", tmp_path / "new"):
+        env = CountingVectorEnv(2)
+
+        def reset(error=error, **options):
+            raise error
+
+        env.reset = reset
+        with pytest.raises(type(error)), Recorder.for_env(env, folder) as recorder:
+            run_episodes(env, counting_policy, num_episodes=2, seed=0, recorder=recorder)
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
 def test_an_encoder_that_cannot_write_stops_the_loop_and_spares_finished_episodes(tmp_path):
     env = CountingVectorEnv(2, {"front": (64, 64)}, lengths=(3, 200))
     noise = np.random.default_rng(0)

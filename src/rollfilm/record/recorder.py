@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -106,6 +106,7 @@ class Recorder:
         self.num_kept = 0
         self._check_cameras()
         self._check_memory()
+        self._root_was_there = self._layout.root.exists()
         self._layout.prepare(overwrite=self._options.overwrite)
         try:
             self._manifest = Manifest(self._layout, env, self._options)
@@ -115,7 +116,7 @@ class Recorder:
             self._overview = self._open_overview(self.frame_rate) if self._options.overview else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
         except BaseException:
-            self._layout.remove()
+            self._undo()
             raise
 
     @classmethod
@@ -191,6 +192,8 @@ class Recorder:
     def close(self, error: BaseException | None = None) -> None:
         """Close every file. Episodes in flight are cut, or failed if an ``error`` is given that is not Ctrl-C.
 
+        An error before the first episode leaves nothing behind, so that the same command can be given again.
+
         Raises:
             RecordingError: something could not be written (only if no ``error`` is given).
         """
@@ -218,6 +221,8 @@ class Recorder:
             with _collect(problems):
                 status = "failed" if failed or problems else "interrupted" if interrupted else "complete"
                 self._manifest.write(status, str(error if failed else problems[0]) if status == "failed" else None)
+        if error is not None and self.num_pictures == 0:
+            self._undo()
         if problems and error is None:
             raise problems[0]
 
@@ -226,6 +231,12 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close(error)
+
+    def _undo(self) -> None:
+        self._layout.remove()
+        if not self._root_was_there:
+            with suppress(OSError):
+                self._layout.root.rmdir()
 
     def _check_cameras(self) -> None:
         without = [camera.name for camera in self._env.cameras if "rgb" not in camera.outputs]

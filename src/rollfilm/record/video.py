@@ -101,7 +101,7 @@ class VideoWriter:
         height, width = self._size
         picture = {"width": width, "height": height, "pad_right": self._file_size[1] - width, "pad_bottom": self._file_size[0] - height}
         self._container.metadata["comment"] = json.dumps({"picture": picture})
-        settings = {"preset": options.preset, "crf": str(options.crf), "g": str(options.keyframe_interval), "bf": "0", "threads": "1"}
+        settings = {"preset": options.preset, "crf": str(options.crf), "g": str(options.keyframe_interval), "bf": "0"}
         stream = self._container.add_stream(_ENCODERS[options.codec], rate=fps, options=settings)
         assert isinstance(stream, av.VideoStream)
         stream.height, stream.width = self._file_size
