@@ -152,6 +152,19 @@ def test_closing_early_cuts_what_is_in_flight(tmp_path):
         assert list(file) == ["traj_0"], "an episode that was cut is not written as if it had ended"
 
 
+def test_what_was_cut_is_no_success(tmp_path):
+    env = CountingVectorEnv(2)
+    with Recorder.for_env(env, tmp_path, RecorderOptions(keep="success")) as recorder:
+        observation, _ = env.reset(seed=0)
+        recorder.on_reset(ResetBatch.of_env(env, observation, [0], 0))
+        actions = np.zeros((2, 2), np.float32)
+        step = StepBatch.of_env(env, actions, env.step(actions))
+        recorder.on_step(replace(step, success=np.ones(2, bool)))
+        recorder.on_reset(ResetBatch.of_env(env, env.reset(seed=0)[0], [1], 0))
+    assert [(line["ended"], line["success"], line["kept"]) for line in lines(tmp_path)] == [("cut", True, False), ("cut", None, False)]
+    assert not list(tmp_path.glob("videos/*/*"))
+
+
 def test_an_error_in_the_loop_fails_the_episodes_and_closes_every_file(tmp_path):
     env = CountingVectorEnv(2)
 

@@ -132,8 +132,11 @@ class Record:
                 run_episodes(env, policy, num_episodes=self.episodes, seed=self.seed, recorder=recorder, progress=show)
         except KeyboardInterrupt:
             interrupted = True
+            if recorder.num_pictures == 0:
+                return EXIT_INTERRUPTED
         rollout.wall_seconds = time.perf_counter() - started - setup_seconds
         rollout.timings |= recorder.timings
+        rollout.pictures = recorder.num_pictures
         print_summary(rollout, recorder, setup_seconds=setup_seconds, interrupted=interrupted)
         return EXIT_INTERRUPTED if interrupted else 0
 
