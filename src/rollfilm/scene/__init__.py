@@ -4,7 +4,7 @@ from rollfilm.scene.camera import Camera
 from rollfilm.scene.light import Headlight, Light
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mesh import Mesh, MeshLevel
-from rollfilm.scene.placement import Follow, Placement
+from rollfilm.scene.placement import Follow, Placement, world_pose
 from rollfilm.scene.poses import BodyPoses, PoseSource
 from rollfilm.scene.scene import Bodies, Geom, Scene
 
@@ -23,4 +23,5 @@ __all__ = [
     "PoseSource",
     "Scene",
     "Texture",
+    "world_pose",
 ]

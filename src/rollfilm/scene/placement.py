@@ -1,9 +1,20 @@
 """How cameras and lights hang on bodies."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-__all__ = ["Follow", "Placement"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rollfilm import geometry
+
+if TYPE_CHECKING:
+    from rollfilm.scene.scene import Bodies
+
+__all__ = ["Follow", "Placement", "subtree_center_of_mass", "world_pose"]
 
 
 class Follow(Enum):
@@ -40,3 +51,48 @@ class Placement:
     quat_wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     follow: Follow = Follow.FIXED
     target: int = -1
+
+
+def world_pose(placement: Placement, bodies: Bodies, position: ArrayLike, quat_wxyz: ArrayLike) -> tuple[NDArray, NDArray]:
+    """Where a camera or a light is in the world: what ``mj_camlight`` in MuJoCo's engine_core_smooth.c computes.
+
+    Args:
+        placement: how it hangs on its body.
+        bodies: of its scene.
+        position: (B, bodies, 3), metres, world frame.
+        quat_wxyz: (B, bodies, 4), unit, world from body.
+
+    Returns:
+        Position (B, 3) and rotation (B, 4) of its axes, float64.
+    """
+    body_position = np.asarray(position, dtype=np.float64)
+    body_quat = np.asarray(quat_wxyz, dtype=np.float64)
+    offset, turn = np.asarray(placement.position), np.asarray(placement.quat_wxyz)
+    here, there = body_position[:, placement.body], body_position[:, placement.target]
+    match placement.follow:
+        case Follow.TRACK:
+            return here + offset, np.broadcast_to(turn, (len(here), 4)).copy()
+        case Follow.TRACK_COM:
+            center = subtree_center_of_mass(bodies, placement.body, body_position, body_quat)
+            return center + offset, np.broadcast_to(turn, (len(here), 4)).copy()
+    eye = here + geometry.quat_rotate(body_quat[:, placement.body], offset)
+    match placement.follow:
+        case Follow.TARGET_BODY:
+            return eye, geometry.look_at_quat_wxyz(eye, there)
+        case Follow.TARGET_BODY_COM:
+            return eye, geometry.look_at_quat_wxyz(eye, subtree_center_of_mass(bodies, placement.target, body_position, body_quat))
+    return eye, geometry.quat_multiply(body_quat[:, placement.body], turn)
+
+
+def subtree_center_of_mass(bodies: Bodies, body: int, position: NDArray, quat_wxyz: NDArray) -> NDArray[np.float64]:
+    """The centre of mass (B, 3) of a body and all that hang on it; that of the body alone where they weigh nothing."""
+    member = np.zeros(len(bodies.parent), dtype=bool)
+    member[body] = True
+    # parents come before their children
+    for child in range(body + 1, len(member)):
+        member[child] |= bool(member[bodies.parent[child]])
+    centers = position[:, member] + geometry.quat_rotate(quat_wxyz[:, member], bodies.center_of_mass[member])
+    mass = bodies.mass[member].astype(np.float64)
+    if mass.sum() <= 0:
+        return centers[:, 0]
+    return np.einsum("n,bni->bi", mass / mass.sum(), centers)

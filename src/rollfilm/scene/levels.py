@@ -1,0 +1,229 @@
+"""Levels of detail of a mesh, each with the distance measured between it and the original."""
+
+import threading
+from dataclasses import dataclass, replace
+
+import fast_simplification  # pyright: ignore[reportMissingImports]
+import numpy as np
+from numpy.typing import NDArray
+
+from rollfilm.scene.closest import ClosestPoints, Rings
+from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids
+from rollfilm.scene.mesh import MeshLevel
+from rollfilm.scene.normals import CREASE_ANGLE_RAD, crease_normals
+
+__all__ = ["LevelConfig", "Surface", "build_levels"]
+
+#: The simplifier's own default, for what cannot be reduced gently.
+_MOST_AGGRESSIVE = 7.0
+
+#: The simplifier keeps its mesh in global variables.
+_SIMPLIFIER = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles whose corners carry what is drawn.
+
+    Attributes:
+        positions: (V, 3), metres.
+        triangles: (T, 3), indices into ``positions``.
+        normals: (T, 3, 3), one for each corner.
+        uvs: (T, 3, 2), one for each corner, or None.
+    """
+
+    positions: NDArray
+    triangles: NDArray
+    normals: NDArray
+    uvs: NDArray | None = None
+
+
+@dataclass(frozen=True)
+class LevelConfig:
+    """How levels are made.
+
+    Attributes:
+        reduction: triangles of a level, as a share of those of the level before it.
+        fewest_triangles: no level is asked to have fewer.
+        least_gain: a level is kept only if it has at most this share of the triangles of the level before it.
+        largest_error: a level is kept only if its error is at most this share of the mesh's largest side.
+        crease_angle_rad: where normals of simplified levels break.
+        aggressiveness: how fast the simplifier's threshold rises (its ``agg``); small values keep the largest error small.
+        margin: what is added, as a share, to the largest distance found between the samples of two surfaces, for the places between.
+    """
+
+    reduction: float = 0.5
+    fewest_triangles: int = 16
+    least_gain: float = 0.75
+    largest_error: float = 0.2
+    crease_angle_rad: float = CREASE_ANGLE_RAD
+    margin: float = 0.1
+    aggressiveness: float = 3.0
+
+
+def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[MeshLevel, ...]:
+    """The surface itself and ever coarser ones, errors growing strictly; nothing if the surface has no area.
+
+    Vertices at one place are welded before the first reduction. The finest level keeps its corners' normals, coarser ones get
+    :func:`~rollfilm.scene.normals.crease_normals`. Texture coordinates of coarser levels are those of the nearest place of the original,
+    looked up a little inside each corner, so that they are right on both sides of a seam; a triangle that spans a seam is smeared.
+    """
+    config = config or LevelConfig()
+    ids, first = position_ids(surface.positions)
+    positions = surface.positions[first].astype(np.float64)
+    triangles = ids[surface.triangles]
+    solid = face_normals(positions, triangles)[1] > 0
+    if not solid.any():
+        return ()
+    welded = Surface(positions, triangles[solid], surface.normals[solid], None if surface.uvs is None else surface.uvs[solid])
+    levels = [_indexed(welded, 0.0)]
+    measure = _Measure(positions, welded.triangles, config.margin)
+    size = float(np.ptp(positions, axis=0).max())
+    vertices, triangles, image = positions, _without_twins(welded.triangles), np.arange(len(positions))
+    while True:
+        before = len(triangles)
+        target = max(int(before * config.reduction), config.fewest_triangles)
+        if target > config.least_gain * before:
+            break
+        vertices, triangles, step = _simplified(vertices, triangles, target, config.aggressiveness)
+        if not 0 < len(triangles) <= config.least_gain * before:
+            break
+        image = np.where(image < 0, -1, step[image])
+        error = measure.error(vertices, triangles, image)
+        if error > config.largest_error * size:
+            break
+        uvs = None if welded.uvs is None else _carried_uvs(welded, measure.original, vertices, triangles)
+        normals = crease_normals(vertices, triangles, config.crease_angle_rad)
+        _append(levels, _indexed(Surface(vertices, triangles, normals, uvs), error))
+    return tuple(levels)
+
+
+class _Measure:
+    """Distances between a surface and simplified ones, in both directions, from corners and middles of faces and edges."""
+
+    def __init__(self, vertices: NDArray, triangles: NDArray, margin: float) -> None:
+        self.original = ClosestPoints(vertices, triangles)
+        self._triangles = triangles
+        self._margin = margin
+        self._used = np.unique(triangles)
+        self._points = np.concatenate([vertices[self._used], vertices[triangles].mean(axis=1)])
+
+    def error(self, vertices: NDArray, triangles: NDArray, image: NDArray) -> float:
+        """The largest distance, with the margin. ``image`` (V,) is the simplified vertex that each original one became, or -1.
+
+        A point is first measured against the triangles around the image of its vertex: a bound that is mostly the distance itself.
+        """
+        simplified = ClosestPoints(vertices, triangles)
+        around = Rings(triangles.reshape(-1), np.repeat(np.arange(len(triangles)), 3), len(vertices))
+        ring = image[np.concatenate([self._used, self._triangles[:, 0]])]
+        there = simplified.farthest(self._points, simplified.bounds(self._points, around, ring), self._margin)
+        known = image[self._triangles.reshape(-1)] >= 0
+        origin = np.repeat(np.arange(len(self._triangles)), 3)
+        before = Rings(image[self._triangles.reshape(-1)][known], origin[known], len(vertices))
+        points, ring = _samples(vertices, triangles)
+        back = self.original.farthest(points, self.original.bounds(points, before, ring), self._margin)
+        return (1.0 + self._margin) * max(there, back)
+
+
+def _append(levels: list[MeshLevel], level: MeshLevel) -> None:
+    """Add a coarser level, and drop those that are no better than it; one that costs no accuracy replaces all but the finest."""
+    while len(levels) > 1 and levels[-1].error_m >= level.error_m:
+        levels.pop()
+    if level.error_m <= levels[-1].error_m:
+        level = replace(level, error_m=float(np.nextafter(np.float32(levels[-1].error_m), np.float32(1))))
+    levels.append(level)
+
+
+def _indexed(surface: Surface, error_m: float) -> MeshLevel:
+    order = compact_order(surface.positions, surface.triangles)
+    uvs = None if surface.uvs is None else surface.uvs[order]
+    vertices, normals, triangles, vertex_uvs = index_corners(surface.positions, surface.triangles[order], surface.normals[order], uvs)
+    return MeshLevel(vertices, normals, triangles, error_m, vertex_uvs)
+
+
+def _simplified(vertices: NDArray, triangles: NDArray, target: int, aggressiveness: float) -> tuple[NDArray, NDArray, NDArray]:
+    """Fewer triangles by collapsing edges in the order of their quadric error; open borders stay where they are as long as they can.
+
+    Returns:
+        Vertices, triangles, and the new index of each old vertex, -1 where it is not known.
+    """
+    points, faces, collapses = _collapsed(vertices, triangles, target, aggressiveness, True)
+    if len(faces) > 1.2 * target:
+        points, faces, collapses = _collapsed(vertices, triangles, target, _MOST_AGGRESSIVE, False)
+    root = np.arange(len(vertices))
+    root[collapses[:, 1]] = collapses[:, 0]
+    while not np.array_equal(root, root[root]):
+        root = root[root]
+    # the survivors keep their order; those that no triangle holds any more are gone
+    kept = root[triangles]
+    kept = np.unique(kept[(kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])])
+    rank = np.full(len(vertices), -1)
+    if len(kept) == len(points):
+        rank[kept] = np.arange(len(kept))
+    faces = faces[face_normals(points, faces)[1] > 0].astype(np.int64)
+    return points, _without_twins(faces) if len(faces) else faces, rank[root]
+
+
+def _collapsed(
+    vertices: NDArray, triangles: NDArray, target: int, aggressiveness: float, preserve_border: bool
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Points, faces and collapsed pairs of vertices, from fast-simplification. Its thresholds are lengths, so it gets a mesh of size 1."""
+    low = vertices.min(axis=0)
+    size = float(np.ptp(vertices, axis=0).max())
+    with _SIMPLIFIER:
+        points, faces, collapses = fast_simplification.simplify(
+            np.ascontiguousarray((vertices - low) / size),
+            np.ascontiguousarray(triangles, dtype=np.int32),
+            target_reduction=1.0 - target / len(triangles),
+            agg=aggressiveness,
+            return_collapses=True,
+            preserve_border=preserve_border,
+        )
+    return points * size + low, faces, collapses
+
+
+def _without_twins(triangles: NDArray) -> NDArray:
+    """Each triangle once: those with the same corners in the same sense are one."""
+    first = np.argmin(triangles, axis=1)
+    rows = np.arange(len(triangles))
+    turned = np.stack([triangles[rows, (first + k) % 3] for k in range(3)], axis=1).astype(np.int64)
+    base = int(triangles.max()) + 1
+    # three indices do not fit into one word of 64 bits for every mesh, so the first two become one before
+    _, pair = np.unique(turned[:, 0] * base + turned[:, 1], return_inverse=True)
+    _, kept = np.unique(pair * base + turned[:, 2], return_index=True)
+    return triangles[np.sort(kept)]
+
+
+def _samples(vertices: NDArray, triangles: NDArray) -> tuple[NDArray[np.float64], NDArray]:
+    """Points of a surface (the corners, the middles of the edges and of the faces), and a vertex near each of them."""
+    used = np.unique(triangles)
+    corners = vertices[triangles]
+    ahead = np.roll(triangles, -1, axis=1)
+    forward = triangles < ahead
+    middles = 0.5 * (corners + np.roll(corners, -1, axis=1))[forward]
+    return np.concatenate([vertices[used], middles, corners.mean(axis=1)]), np.concatenate([used, triangles[forward], triangles[:, 0]])
+
+
+def _carried_uvs(original: Surface, closest: ClosestPoints, vertices: NDArray, triangles: NDArray) -> NDArray:
+    """Texture coordinates (T, 3, 2) of corners, from the triangles of the original that are nearest to a point a little inside."""
+    corners = vertices[triangles]
+    inside = corners + 0.02 * (corners.mean(axis=1, keepdims=True) - corners)
+    _, nearest = closest.nearest(inside.reshape(-1, 3))
+    source = original.positions[original.triangles[nearest]]
+    weights = _barycentric(corners.reshape(-1, 3), source)
+    assert original.uvs is not None
+    return np.einsum("nk,nkd->nd", weights, original.uvs[nearest]).reshape(-1, 3, 2)
+
+
+def _barycentric(points: NDArray, corners: NDArray) -> NDArray:
+    """Weights (N, 3) of the corners (N, 3, 3) for the feet of points (N, 3) on the planes of triangles, kept within a triangle of twice
+    the size, so that slivers cannot throw them far."""
+    a, ab, ac = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    p = points - a
+    aa, bb, cc = np.sum(ab * ab, axis=1), np.sum(ab * ac, axis=1), np.sum(ac * ac, axis=1)
+    pb, pc = np.sum(p * ab, axis=1), np.sum(p * ac, axis=1)
+    scale = np.maximum(aa * cc - bb * bb, 1e-30)
+    weights = np.stack([np.zeros(len(p)), (cc * pb - bb * pc) / scale, (aa * pc - bb * pb) / scale], axis=1)
+    weights[:, 0] = 1.0 - weights[:, 1] - weights[:, 2]
+    weights = np.clip(weights, -0.5, 1.5)
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -1,0 +1,124 @@
+"""MuJoCo models as scenes."""
+
+# MuJoCo ships no types for what its binding exports.
+# pyright: reportAttributeAccessIssue=false
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from rollfilm.errors import InvalidArgumentError, ModelError
+from rollfilm.scene.mujoco_lights import model_cameras, model_headlight, model_lights
+from rollfilm.scene.mujoco_materials import model_textures
+from rollfilm.scene.mujoco_surfaces import model_geoms
+from rollfilm.scene.mujoco_values import vector3
+from rollfilm.scene.scene import Bodies, Scene
+
+__all__ = ["load_model", "load_scene"]
+
+#: The geom groups that MuJoCo's own viewers show unless asked otherwise.
+VISIBLE_GROUPS = (0, 1, 2)
+
+
+def load_model(source: "str | Path | mujoco.MjModel") -> mujoco.MjModel:
+    """Compile a model.
+
+    Args:
+        source: the path of an MJCF, URDF or MJB file, an XML text (its first character other than space is ``<``), or a model, which
+            is given back as it is.
+
+    Raises:
+        ModelError: there is no such file, it is not XML, or MuJoCo cannot compile it; the line holds MuJoCo's own reason.
+    """
+    if isinstance(source, mujoco.MjModel):
+        return source
+    if not isinstance(source, str | Path):
+        raise ModelError(f"a model is a path, an XML text or an MjModel; got {type(source).__name__}")
+    if isinstance(source, str) and source.lstrip().startswith("<"):
+        return _compiled(mujoco.MjModel.from_xml_string, source, "the XML text")
+    path = Path(source).expanduser()
+    if path.is_dir():
+        models = ", ".join(sorted(p.name for p in path.glob("*.xml"))[:8]) or "no .xml file"
+        raise ModelError(f"{path} is a folder; give one of the model files in it ({models})")
+    if not path.is_file():
+        raise ModelError(
+            f"no model file {path}; give the path of an MJCF file" + (f" (working folder: {Path.cwd()})" * (not path.is_absolute()))
+        )
+    if path.suffix.lower() == ".mjb":
+        return _compiled(mujoco.MjModel.from_binary_path, str(path), str(path))
+    try:
+        head = path.read_bytes()[:4096]
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        raise ModelError(f"{path} is not XML (it does not start with '<'); give an MJCF file")
+    return _compiled(mujoco.MjModel.from_xml_path, str(path), str(path))
+
+
+def load_scene(source: "str | Path | mujoco.MjModel", *, geom_groups: Sequence[int] = VISIBLE_GROUPS) -> Scene:
+    """What can be seen of a model.
+
+    Args:
+        source: as for :func:`load_model`.
+        geom_groups: the groups whose geoms are visible, 0 to 5.
+
+    Raises:
+        ModelError: see :func:`load_model`.
+        InvalidArgumentError: a group outside 0 to 5.
+    """
+    groups = frozenset(geom_groups)
+    if not groups <= set(range(mujoco.mjNGROUP)):
+        raise InvalidArgumentError(f"geom_groups {tuple(geom_groups)} were asked for; groups go from 0 to {mujoco.mjNGROUP - 1}")
+    model = load_model(source)
+    warnings: list[str] = []
+    textures, skybox = model_textures(model)
+    geoms, meshes = model_geoms(model, groups, warnings)
+    cameras = model_cameras(model, warnings)
+    lights = model_lights(model, warnings)
+    extent = float(model.stat.extent)
+    _warn_of_what_is_not_drawn(model, warnings)
+    return Scene(
+        bodies=_bodies(model),
+        geoms=geoms,
+        meshes=meshes,
+        textures=textures,
+        lights=lights,
+        headlight=model_headlight(model, lights),
+        cameras=cameras,
+        skybox=skybox,
+        near_m=float(model.vis.map.znear) * extent,
+        far_m=float(model.vis.map.zfar) * extent,
+        center=vector3(model.stat.center),
+        extent_m=extent,
+        warnings=tuple(warnings),
+    )
+
+
+def _compiled(compiler: Callable[[str], mujoco.MjModel], argument: str, what: str) -> mujoco.MjModel:
+    try:
+        return compiler(argument)
+    except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        reason = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+        raise ModelError(f"MuJoCo cannot compile {what}: {reason}") from error
+
+
+def _bodies(model: mujoco.MjModel) -> Bodies:
+    return Bodies(
+        names=tuple(model.body(i).name or f"body_{i}" for i in range(model.nbody)),
+        parent=np.array(model.body_parentid, dtype=np.int32),
+        mass=np.array(model.body_mass, dtype=np.float32),
+        center_of_mass=np.array(model.body_ipos, dtype=np.float32),
+    )
+
+
+def _warn_of_what_is_not_drawn(model: mujoco.MjModel, warnings: list[str]) -> None:
+    for count, what in (
+        (model.nflex, "flexible bodies (flex)"),
+        (model.nskin, "skins"),
+        (model.ntendon, "tendons"),
+        (model.nsite, "sites"),
+    ):
+        if count:
+            warnings.append(f"{what} are not drawn: the model has {count}")

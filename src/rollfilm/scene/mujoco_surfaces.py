@@ -1,0 +1,152 @@
+"""The geoms of MuJoCo models as meshes and planes."""
+
+# MuJoCo ships no types for what its binding exports.
+# pyright: reportAttributeAccessIssue=false
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import mujoco
+import numpy as np
+
+from rollfilm.scene import primitives
+from rollfilm.scene.cache import cached_levels
+from rollfilm.scene.corners import face_normals
+from rollfilm.scene.levels import LevelConfig, Surface
+from rollfilm.scene.mesh import Mesh
+from rollfilm.scene.mujoco_materials import geom_material, texture_mapping
+from rollfilm.scene.mujoco_values import vector3, vector4
+from rollfilm.scene.scene import Geom
+
+__all__ = ["model_geoms"]
+
+_GEOM = mujoco.mjtGeom
+
+#: A corner keeps the model's normal if the cosine between it and the triangle's is at least this, else it gets the triangle's
+#: (``mjr_uploadMesh`` in MuJoCo's render_context.c).
+_SMOOTH_COSINE = 0.8
+
+
+def model_geoms(model: mujoco.MjModel, groups: frozenset[int], warnings: list[str]) -> tuple[tuple[Geom, ...], tuple[Mesh, ...]]:
+    """The visible geoms in the order of their ids, and the meshes that they share. What is not drawn as MuJoCo does adds a warning."""
+    sources: dict[tuple, Callable[[], Mesh | None]] = {}
+    shapes: list[tuple[int, tuple | None]] = []
+    for geom in range(model.ngeom):
+        group = min(max(int(model.geom_group[geom]), 0), mujoco.mjNGROUP - 1)
+        if group not in groups or geom_material(model, geom).rgba[3] == 0:
+            continue
+        key, source = _shape(model, geom)
+        if key is None and model.geom_type[geom] != _GEOM.mjGEOM_PLANE:
+            warnings.append(f"geom {_geom_name(model, geom)} is not drawn: it has no surface")
+            continue
+        if key is not None and source is not None:
+            sources.setdefault(key, source)
+        shapes.append((geom, key))
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        built = dict(zip(sources, pool.map(lambda source: source(), sources.values()), strict=True))
+    meshes = {key: mesh for key, mesh in built.items() if mesh is not None}
+    index = {key: i for i, key in enumerate(meshes)}
+    geoms = []
+    for geom, key in shapes:
+        if key is not None and key not in index:
+            warnings.append(f"geom {_geom_name(model, geom)} is not drawn: its surface has no area")
+            continue
+        geoms.append(_geom(model, geom, -1 if key is None else index[key]))
+    _warn_of_looks(model, geoms, warnings)
+    return tuple(geoms), tuple(meshes.values())
+
+
+def _shape(model: mujoco.MjModel, geom: int) -> tuple[tuple | None, Callable[[], Mesh | None] | None]:
+    """What identifies the surface of a geom, and how to build it; None for planes and for what has no surface."""
+    kind = int(model.geom_type[geom])
+    data = int(model.geom_dataid[geom])
+    x, y, z = (float(s) for s in model.geom_size[geom])
+    match kind:
+        case _GEOM.mjGEOM_MESH | _GEOM.mjGEOM_SDF if data >= 0:
+            textured = _has_own_uvs(model, data) and geom_material(model, geom).texture >= 0
+            return ("mesh", data, textured), lambda: _mesh(model, data, textured)
+        case _GEOM.mjGEOM_HFIELD if data >= 0:
+            return ("hfield", data), lambda: _height_field(model, data)
+        case _GEOM.mjGEOM_BOX if min(x, y, z) > 0:
+            return ("box", x, y, z), lambda: primitives.box((x, y, z))
+        case _GEOM.mjGEOM_SPHERE if x > 0:
+            return ("sphere", x), lambda: primitives.sphere(x)
+        case _GEOM.mjGEOM_ELLIPSOID if min(x, y, z) > 0:
+            return ("ellipsoid", x, y, z), lambda: primitives.ellipsoid((x, y, z))
+        case _GEOM.mjGEOM_CAPSULE if min(x, y) > 0:
+            return ("capsule", x, y), lambda: primitives.capsule(x, y)
+        case _GEOM.mjGEOM_CYLINDER if min(x, y) > 0:
+            return ("cylinder", x, y), lambda: primitives.cylinder(x, y)
+    return None, None
+
+
+def _geom(model: mujoco.MjModel, geom: int, mesh: int) -> Geom:
+    material = geom_material(model, geom)
+    data = int(model.geom_dataid[geom])
+    own_uvs = model.geom_type[geom] in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF) and _has_own_uvs(model, data)
+    scale, offset = ((1.0, 1.0), (0.0, 0.0)) if own_uvs else texture_mapping(model, geom)
+    plane = mesh < 0
+    return Geom(
+        name=model.geom(geom).name,
+        source_id=geom,
+        body=int(model.geom_bodyid[geom]),
+        position=vector3(model.geom_pos[geom]),
+        quat_wxyz=vector4(model.geom_quat[geom]),
+        mesh=mesh,
+        material=material,
+        plane_half_size=(float(model.geom_size[geom, 0]), float(model.geom_size[geom, 1])) if plane else (0.0, 0.0),
+        uv_scale=scale,
+        uv_offset=offset,
+    )
+
+
+def _has_own_uvs(model: mujoco.MjModel, mesh: int) -> bool:
+    return int(model.mesh_texcoordadr[mesh]) >= 0
+
+
+def _mesh(model: mujoco.MjModel, mesh: int, textured: bool) -> Mesh | None:
+    """A mesh with the normals that MuJoCo draws it with, and with texture coordinates where they are needed."""
+    faces = slice(int(model.mesh_faceadr[mesh]), int(model.mesh_faceadr[mesh] + model.mesh_facenum[mesh]))
+    start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    positions = model.mesh_vert[start : start + count]
+    triangles = np.array(model.mesh_face[faces])
+    flat, _ = face_normals(positions, triangles)
+    normals = model.mesh_normal[int(model.mesh_normaladr[mesh]) + model.mesh_facenormal[faces]]
+    if not _has_own_uvs(model, mesh):
+        smooth = np.sum(normals * flat[:, None], axis=-1, keepdims=True) >= _SMOOTH_COSINE
+        normals = np.where(smooth, normals, flat[:, None])
+    uvs = None
+    if textured:
+        uvs = model.mesh_texcoord[int(model.mesh_texcoordadr[mesh]) + model.mesh_facetexcoord[faces]].copy()
+        # MuJoCo counts v from the image's first row, we from its last
+        uvs[..., 1] = 1.0 - uvs[..., 1]
+    return _with_levels(model.mesh(mesh).name, Surface(positions, triangles, normals, uvs), LevelConfig())
+
+
+def _height_field(model: mujoco.MjModel, field: int) -> Mesh | None:
+    rows, columns, start = int(model.hfield_nrow[field]), int(model.hfield_ncol[field]), int(model.hfield_adr[field])
+    x, y, top, base = (float(s) for s in model.hfield_size[field])
+    heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns) * top
+    positions, triangles = primitives.height_field_surface(heights, (x, y), base)
+    flat, _ = face_normals(positions, triangles)
+    surface = Surface(positions, triangles, np.repeat(flat[:, None], 3, axis=1))
+    return _with_levels(model.hfield(field).name, surface, LevelConfig(crease_angle_rad=0.0))
+
+
+def _with_levels(name: str, surface: Surface, config: LevelConfig) -> Mesh | None:
+    levels = cached_levels(surface, config)
+    return primitives.mesh_from_levels(name, list(levels)) if levels else None
+
+
+def _geom_name(model: mujoco.MjModel, geom: int) -> str:
+    return repr(model.geom(geom).name) if model.geom(geom).name else str(geom)
+
+
+def _warn_of_looks(model: mujoco.MjModel, geoms: list[Geom], warnings: list[str]) -> None:
+    """One line for each way in which surfaces look other than in MuJoCo, with how many and the first of them."""
+    translucent = [g for g in geoms if g.material.rgba[3] < 1]
+    cubes = [g for g in geoms if g.material.texture >= 0 and model.tex_type[g.material.texture] != mujoco.mjtTexture.mjTEXTURE_2D]
+    for found, what in ((translucent, "drawn opaque, though their alpha is below 1"), (cubes, "drawn without their cube textures")):
+        if found:
+            warnings.append(f"{len(found)} geoms are {what}; the first is geom {_geom_name(model, found[0].source_id)}")
