@@ -12,7 +12,7 @@ class Features:
         textures: some geom has a 2D texture.
         skybox: the background is a cube map, else black.
         planes: there are planes.
-        lights: there are lights besides the headlight.
+        lights: how many there are besides the headlight.
         spots: some of them are spots.
     """
 
@@ -22,5 +22,5 @@ class Features:
     textures: bool
     skybox: bool
     planes: bool
-    lights: bool
+    lights: int
     spots: bool

@@ -109,7 +109,7 @@ def chunk_shading(features: Features):
                 green[j] = lit[1]
                 blue[j] = lit[2]
                 j += 1
-            if wp.static(features.lights):
+            if wp.static(features.lights > 0):
                 for i in range(scene.light_spot.shape[0]):
                     light = load_light(scene, world, eye.world, i, eye.position)
                     j = int(0)
