@@ -11,7 +11,7 @@ import warp as wp
     return __log2f(x);
 #else
     const wp::uint32 bits = wp::cast<wp::uint32>(x);
-    const float exponent = float(int(bits >> 23) - 127);
+    const float exponent = (float)((int)(bits >> 23) - 127);
     const float m = wp::cast<float>((bits & 0x007FFFFFu) | 0x3F800000u) - 1.0f;
     const float p = 0.44262227f + m * (-0.27629676f + m * (0.18362999f + m * (-0.09720294f + m * 0.02595216f)));
     return exponent + m * (1.0f + (1.0f - m) * p);
@@ -29,7 +29,7 @@ def log2_of(x: float) -> float:
     const float whole = wp::floor(bounded);
     const float z = bounded - whole;
     const float q = 0.30684977f + z * (0.06668639f + z * (0.01085792f + z * 0.00189706f));
-    const float power_of_two = wp::cast<float>(wp::uint32(int(whole) + 127) << 23);
+    const float power_of_two = wp::cast<float>((wp::uint32)((int)whole + 127) << 23);
     return power_of_two * (1.0f + z * (1.0f + (z - 1.0f) * q));
 #endif
 """)
