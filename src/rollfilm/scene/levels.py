@@ -122,7 +122,9 @@ class _Measure:
         before = Rings(image[self._triangles.reshape(-1)][known], origin[known], len(vertices))
         points, ring = _samples(vertices, triangles)
         back = self.original.farthest(points, self.original.bounds(points, before, ring), self._margin)
-        return (1.0 + self._margin) * max(there, back)
+        # a level is stored in float32
+        rounding = float(np.finfo(np.float32).eps * np.abs(vertices).max())
+        return (1.0 + self._margin) * max(there, back) + rounding
 
 
 def _append(levels: list[MeshLevel], level: MeshLevel) -> None:
