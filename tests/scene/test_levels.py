@@ -30,7 +30,7 @@ def bumpy_sheet(n=40):
     return vertices, triangles
 
 
-def dense_points(vertices, triangles, per_triangle=4):
+def dense_points(vertices, triangles, per_triangle=12):
     weights = np.random.default_rng(1).dirichlet([1, 1, 1], (len(triangles), per_triangle))
     return np.einsum("tsk,tki->tsi", weights, vertices[triangles].astype(np.float64)).reshape(-1, 3)
 
@@ -43,7 +43,7 @@ def test_the_error_bounds_the_distance_of_dense_samples_both_ways(surface):
     samples = dense_points(surface.positions, surface.triangles)
     for level in levels[1:]:
         there = ClosestPoints(level.vertices, level.triangles).nearest(samples)[0].max()
-        count = max(4, 2000 // len(level.triangles))
+        count = max(12, 2000 // len(level.triangles))
         back = original.nearest(dense_points(level.vertices, level.triangles, count))[0].max()
         assert max(there, back) <= level.error_m + 1e-6
         # and says no more than what is there, give or take the margin

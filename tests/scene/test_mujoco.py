@@ -59,7 +59,7 @@ def test_every_geom_is_there_in_its_order(everything):
     scene = load_scene(model)
     assert [geom.name for geom in scene.geoms] == [model.geom(i).name for i in range(model.ngeom)]
     assert [geom.source_id for geom in scene.geoms] == list(range(model.ngeom))
-    floor = scene.geoms[-1]
+    floor = next(geom for geom in scene.geoms if geom.name == "floor")
     assert (floor.mesh, floor.plane_half_size) == (-1, (0.0, 3.0))
     assert scene.warnings == ()
 

@@ -1,7 +1,7 @@
 """Levels of detail of a mesh, each with the distance measured between it and the original."""
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import fast_simplification  # pyright: ignore[reportMissingImports]
 import numpy as np
@@ -122,17 +122,15 @@ class _Measure:
         before = Rings(image[self._triangles.reshape(-1)][known], origin[known], len(vertices))
         points, ring = _samples(vertices, triangles)
         back = self.original.farthest(points, self.original.bounds(points, before, ring), self._margin)
-        # a level is stored in float32
+        # a level is stored in float32, so no error is 0
         rounding = float(np.finfo(np.float32).eps * np.abs(vertices).max())
         return (1.0 + self._margin) * max(there, back) + rounding
 
 
 def _append(levels: list[MeshLevel], level: MeshLevel) -> None:
-    """Add a coarser level, and drop those that are no better than it; one that costs no accuracy replaces all but the finest."""
-    while len(levels) > 1 and levels[-1].error_m >= level.error_m:
+    """Add a coarser level in the place of those, but for the finest, that are hardly more accurate."""
+    while len(levels) > 1 and levels[-1].error_m >= 0.98 * level.error_m:
         levels.pop()
-    if level.error_m <= levels[-1].error_m:
-        level = replace(level, error_m=float(np.nextafter(np.float32(levels[-1].error_m), np.float32(1))))
     levels.append(level)
 
 
