@@ -1,1 +1,47 @@
-"""."""
+"""Recording: the recorder, its pool of video encoders, one file a format."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
+    from rollfilm.record.manifest import EnvDescription
+    from rollfilm.record.options import Keep, RecorderOptions
+    from rollfilm.record.recorder import Recorder
+    from rollfilm.record.sink import Episode, Outcome, Receipt, Sink, StateRow, StepRow
+    from rollfilm.record.video import VideoOptions, VideoWriter
+
+__all__ = [
+    "EnvDescription",
+    "Episode",
+    "Keep",
+    "Outcome",
+    "Receipt",
+    "Recorder",
+    "RecorderOptions",
+    "ResetBatch",
+    "Sink",
+    "StateBatch",
+    "StateRow",
+    "StepBatch",
+    "StepRow",
+    "VideoOptions",
+    "VideoWriter",
+]
+
+# PyAV and h5py take a while to load, and files of this folder are of use without them.
+_HOME = {
+    "batch": ("ResetBatch", "StateBatch", "StepBatch"),
+    "manifest": ("EnvDescription",),
+    "options": ("Keep", "RecorderOptions"),
+    "recorder": ("Recorder",),
+    "sink": ("Episode", "Outcome", "Receipt", "Sink", "StateRow", "StepRow"),
+    "video": ("VideoOptions", "VideoWriter"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(f"rollfilm.record.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

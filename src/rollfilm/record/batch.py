@@ -1,0 +1,167 @@
+"""What is handed to a recorder: the rows of a batch of worlds. B is the number of worlds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rollfilm.record.ring import FrameSlot, Picture, host_array
+from rollfilm.record.sink import Episode, StateRow, StepRow
+from rollfilm.render.frames import Frames
+
+__all__ = ["ResetBatch", "StateBatch", "StepBatch"]
+
+
+@dataclass(frozen=True, eq=False)
+class StateBatch:
+    """One state of all worlds.
+
+    Attributes:
+        frames: the pictures of this state.
+        state_count: the environment's counter of its state; frames of another state are refused.
+        observation: (B, ...), an array or nested mappings of arrays.
+        env_states: ManiSkill's layout, ``{"actors": {name: (B, 13)}, "articulations": {name: (B, 13 + 2 dof)}}``.
+    """
+
+    frames: Frames
+    state_count: int
+    observation: Any
+    env_states: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_env(cls, env: Any, observation: Any) -> Self:
+        """The current state of one of our environments."""
+        return cls(env.frames(), env.state_count, observation, env.env_states())
+
+    def on_host(self) -> Self:
+        """The same with observation and states as NumPy arrays: one copy an array, however many worlds there are."""
+        return type(self)(self.frames, self.state_count, _map(host_array, self.observation), _map(host_array, self.env_states))
+
+    def row(self, world: int, pictures: Mapping[str, Picture]) -> StateRow:
+        """The part of one world; arrays are views."""
+        return StateRow(_map(lambda a: a[world], self.observation), _map(lambda a: a[world], self.env_states), pictures)
+
+
+@dataclass(frozen=True, eq=False)
+class ResetBatch:
+    """Worlds in which an episode begins.
+
+    Attributes:
+        state: after the reset.
+        worlds: those in which an episode begins.
+        episode_index: int (B,).
+        episode_seed: int (B,), the seed that made each episode, or None.
+        run_seed: the seed that was given to the environment, from which it derives those; None if they are the same.
+        reset_kwargs: of each world, what else ``reset`` needs to make its episode again; None for nothing.
+    """
+
+    state: StateBatch
+    worlds: Sequence[int]
+    episode_index: NDArray[np.integer]
+    episode_seed: NDArray[np.integer] | None = None
+    run_seed: int | None = None
+    reset_kwargs: Sequence[Mapping[str, Any]] | None = None
+
+    @classmethod
+    def of_env(cls, env: Any, observation: Any, worlds: Sequence[int], run_seed: int) -> Self:
+        """The reset that one of our environments has just made."""
+        return cls(
+            state=StateBatch.of_env(env, observation),
+            worlds=worlds,
+            episode_index=env.episode_index,
+            episode_seed=env.episode_seed,
+            run_seed=run_seed,
+            reset_kwargs=[{"options": {"episode_index": [int(index)]}} for index in env.episode_index],
+        )
+
+    def episode(self, world: int) -> Episode:
+        """The episode that begins in a world."""
+        return Episode(
+            index=int(self.episode_index[world]),
+            seed=None if self.episode_seed is None else int(self.episode_seed[world]),
+            world=world,
+            run_seed=self.run_seed,
+            reset_kwargs={} if self.reset_kwargs is None else self.reset_kwargs[world],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StepBatch:
+    """One control step of all worlds.
+
+    Attributes:
+        state: after the step.
+        actions: float32 (B, A).
+        rewards: float (B,).
+        terminated, truncated: bool (B,).
+        success: bool (B,) after the step, or None where the environment does not say.
+        success_known: bool (B,), of which worlds it says so; None for all.
+        elapsed_steps: int (B,), how many steps the environment counts in each episode, to be compared; None to trust.
+    """
+
+    state: StateBatch
+    actions: Any
+    rewards: Any
+    terminated: Any
+    truncated: Any
+    success: Any = None
+    success_known: Any = None
+    elapsed_steps: Any = None
+
+    @classmethod
+    def of_env(cls, env: Any, actions: Any, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Self:
+        """The step that one of our environments has just made, ``result`` being what its ``step`` returned."""
+        observation, rewards, terminated, truncated, infos = result
+        return cls(
+            state=StateBatch.of_env(env, observation),
+            actions=actions,
+            rewards=rewards,
+            terminated=terminated,
+            truncated=truncated,
+            success=infos.get("success"),
+            success_known=infos.get("_success"),
+            elapsed_steps=infos.get("elapsed_steps"),
+        )
+
+    def on_host(self) -> "StepBatch":
+        """The same with NumPy arrays."""
+
+        def fetch(array: Any) -> Any:
+            return None if array is None else host_array(array)
+
+        return StepBatch(
+            state=self.state.on_host(),
+            actions=_map(host_array, self.actions),
+            rewards=host_array(self.rewards),
+            terminated=host_array(self.terminated),
+            truncated=host_array(self.truncated),
+            success=fetch(self.success),
+            success_known=fetch(self.success_known),
+            elapsed_steps=fetch(self.elapsed_steps),
+        )
+
+    def success_of(self, world: int) -> bool | None:
+        """Whether the world is in success; None where the environment does not say."""
+        if self.success is None or (self.success_known is not None and not self.success_known[world]):
+            return None
+        return bool(self.success[world])
+
+    def row(self, world: int, slot: FrameSlot, cameras: Sequence[str]) -> StepRow:
+        """The part of one world."""
+        pictures = {camera: slot.picture(camera, world) for camera in cameras}
+        return StepRow(
+            action=_map(lambda a: np.asarray(a[world], np.float32), self.actions),
+            reward=float(self.rewards[world]),
+            terminated=bool(self.terminated[world]),
+            truncated=bool(self.truncated[world]),
+            success=self.success_of(world),
+            after=self.state.row(world, pictures),
+        )
+
+
+def _map(function: Any, tree: Any) -> Any:
+    if isinstance(tree, Mapping):
+        return {name: _map(function, value) for name, value in tree.items()}
+    return function(tree)

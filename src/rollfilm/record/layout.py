@@ -1,0 +1,124 @@
+"""What lies where in the folder of a recording.
+
+``recording.json``, ``episodes.jsonl``, ``overview.mp4``, ``videos/<camera>/episode_000012.mp4``,
+``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``; while a recording runs also ``segments/traj_000012.h5``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rollfilm.errors import RecordingError, RecordingExistsError
+from rollfilm.record.video import PARTIAL_SUFFIX
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of a recording in the folder ``root``."""
+
+    root: Path
+
+    @property
+    def manifest(self) -> Path:
+        """What was recorded, and how."""
+        return self.root / "recording.json"
+
+    @property
+    def episodes(self) -> Path:
+        """One line for each finished episode."""
+        return self.root / "episodes.jsonl"
+
+    @property
+    def overview(self) -> Path:
+        """The video of all worlds."""
+        return self.root / "overview.mp4"
+
+    @property
+    def videos(self) -> Path:
+        """The folder of the episodes' videos."""
+        return self.root / "videos"
+
+    @property
+    def segments(self) -> Path:
+        """The folder of finished trajectories that have not been put together yet."""
+        return self.root / "segments"
+
+    def video(self, camera: str, episode: int) -> Path:
+        """The video of one camera and episode."""
+        return self.videos / camera.replace("/", "_") / f"episode_{episode:06d}.mp4"
+
+    def segment(self, episode: int) -> Path:
+        """The trajectory of one episode."""
+        return self.segments / f"traj_{episode:06d}.h5"
+
+    def trajectory(self, obs_mode: str, control_mode: str, backend: str) -> Path:
+        """The trajectories of all episodes; the json lies beside it."""
+        return self.root / f"trajectory.{obs_mode}.{control_mode}.{backend}.h5"
+
+    def recorded_files(self) -> Iterator[Path]:
+        """The files of a recording that are there, whole or not."""
+        for path in (self.manifest, self.episodes, self.overview, self._partial(self.overview), self._partial(self.manifest)):
+            if path.is_file():
+                yield path
+        for pattern in (
+            "trajectory.*.h5",
+            "trajectory.*.json",
+            "trajectory.*" + PARTIAL_SUFFIX,
+            "videos/*/episode_*.mp4",
+            "videos/*/episode_*.mp4" + PARTIAL_SUFFIX,
+            "segments/traj_*.h5",
+            "segments/traj_*.h5" + PARTIAL_SUFFIX,
+        ):
+            yield from sorted(self.root.glob(pattern))
+
+    def refuse_existing(self) -> None:
+        """Make sure that the folder holds no recording.
+
+        Raises:
+            RecordingExistsError: it does.
+        """
+        if found := next(self.recorded_files(), None):
+            raise RecordingExistsError(
+                f"{self.root} already holds a recording ({found.relative_to(self.root)}); take another folder, or overwrite it with "
+                "--overwrite (overwrite=True)"
+            )
+
+    def prepare(self, *, overwrite: bool) -> None:
+        """Make the folder ready for a new recording. Files that belong to no recording are left alone.
+
+        Args:
+            overwrite: delete the recording that is there.
+
+        Raises:
+            RecordingExistsError: the folder holds a recording and ``overwrite`` is not set.
+            RecordingError: the folder cannot be written to.
+        """
+        if not overwrite:
+            self.refuse_existing()
+        try:
+            self.remove()
+            self.root.mkdir(parents=True, exist_ok=True)
+            # opened for exclusive creation: of two recordings that start at once in one folder, the second one fails here
+            self.manifest.open("x").close()
+        except OSError as error:
+            reason = error.strerror or error
+            raise RecordingError(f"cannot record to {self.root}: {reason}; take a folder that can be written to") from error
+
+    def remove(self) -> None:
+        """Delete the files of a recording and the folders that this leaves empty, but not the folder itself."""
+        for path in list(self.recorded_files()):
+            path.unlink(missing_ok=True)
+        for folder in (*self.videos.glob("*/"), self.videos, self.segments):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def remove_episode(self, episode: int) -> None:
+        """Delete the files of one episode."""
+        for path in (*self.videos.glob(f"*/episode_{episode:06d}.mp4"), self.segment(episode)):
+            path.unlink(missing_ok=True)
+
+    @staticmethod
+    def _partial(path: Path) -> Path:
+        return path.with_name(path.name + PARTIAL_SUFFIX)

@@ -1,0 +1,230 @@
+"""``recording.json``, which says what was recorded and how, and ``episodes.jsonl``, a line for each finished episode."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from rollfilm.errors import RecordingError
+from rollfilm.record.layout import Layout
+from rollfilm.record.options import RecorderOptions
+from rollfilm.record.sink import Episode, Outcome
+from rollfilm.record.video import PARTIAL_SUFFIX, padded_size
+from rollfilm.render.request import CameraRequest
+from rollfilm.scene import Camera
+
+__all__ = ["EnvDescription", "Manifest", "append_episode", "describe_env", "package_versions", "read_episodes", "read_manifest"]
+
+FORMAT = "rollfilm recording 1"
+
+
+@dataclass(frozen=True)
+class EnvDescription:
+    """What a recorder has to know of the environment that it records.
+
+    Attributes:
+        num_envs: B, the number of worlds.
+        cameras: what is filmed.
+        control_frequency_hz: control steps a second of simulated time.
+        task: a short name.
+        env_id, env_kwargs, max_episode_steps: how Gymnasium makes it.
+        obs_mode, control_mode: in ManiSkill's words.
+        engine, device: who simulates, and where.
+        fov_y_rad: vertical field of view of each camera, where it is known.
+    """
+
+    num_envs: int
+    cameras: tuple[CameraRequest, ...]
+    control_frequency_hz: float
+    task: str = ""
+    env_id: str = ""
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    max_episode_steps: int | None = None
+    obs_mode: str = "state"
+    control_mode: str = "none"
+    engine: str = "unknown"
+    device: str = "cpu"
+    fov_y_rad: Mapping[str, float] = field(default_factory=dict)
+
+
+def package_versions(names: Sequence[str] = ("rollfilm", "numpy", "warp-lang", "mujoco", "gymnasium", "av", "h5py")) -> dict[str, str]:
+    """The versions of the packages that are installed, by name."""
+    from rollfilm import __version__
+
+    versions = {"rollfilm": __version__}
+    for name in names:
+        try:
+            versions.setdefault(name, metadata.version(name))
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+class Manifest:
+    """Writes ``recording.json``.
+
+    Dates and the command stand under ``"run"``; all else depends on nothing but what was asked for.
+
+    Args:
+        layout: where it goes.
+        env: what is recorded.
+        options: how.
+    """
+
+    def __init__(self, layout: Layout, env: EnvDescription, options: RecorderOptions) -> None:
+        self._layout = layout
+        self._started = _now()
+        self._options = options
+        trajectory = layout.trajectory(env.obs_mode, env.control_mode, env.engine).name
+        self._content = {
+            "task": env.task,
+            "env_id": env.env_id,
+            "env_kwargs": dict(env.env_kwargs),
+            "engine": env.engine,
+            "device": env.device,
+            "num_envs": env.num_envs,
+            "obs_mode": env.obs_mode,
+            "control_mode": env.control_mode,
+            "control_frequency_hz": env.control_frequency_hz,
+            "max_episode_steps": env.max_episode_steps,
+            "seed": options.seed,
+            "keep": getattr(options.keep, "__qualname__", options.keep),
+            "fps": str(options.frame_rate(env.control_frequency_hz)),
+            "video": asdict(options.video),
+            "cameras": {camera.name: _describe_camera(camera, env.fov_y_rad.get(camera.name)) for camera in env.cameras},
+            "files": {
+                "episodes": layout.episodes.name,
+                "videos": "videos/<camera>/episode_<episode>.mp4",
+                "overview": layout.overview.name if options.overview else None,
+                "trajectory": trajectory if options.trajectory else None,
+            },
+            "versions": package_versions(),
+        }
+
+    def write(self, status: str, error: str | None = None) -> None:
+        """Write the file in one piece.
+
+        Args:
+            status: ``"recording"``, ``"complete"``, ``"interrupted"`` or ``"failed"``.
+            error: what went wrong.
+
+        Raises:
+            RecordingError: it cannot be written.
+        """
+        run = {"started": self._started, "ended": None if status == "recording" else _now(), "command": self._options.command}
+        content = {"format": FORMAT, "status": status, "error": error, **self._content, "run": run}
+        partial = self._layout.manifest.with_name(self._layout.manifest.name + PARTIAL_SUFFIX)
+        try:
+            partial.write_text(json.dumps(content, indent=2) + "\n")
+            os.replace(partial, self._layout.manifest)
+        except OSError as error_:
+            partial.unlink(missing_ok=True)
+            raise RecordingError(f"cannot write {self._layout.manifest}: {error_.strerror or error_}") from error_
+
+
+def _describe_camera(camera: CameraRequest, fov_y_rad: float | None) -> dict[str, Any]:
+    height, width = padded_size(camera.height, camera.width)
+    return {
+        "width": camera.width,
+        "height": camera.height,
+        "pad_right": width - camera.width,
+        "pad_bottom": height - camera.height,
+        "fov_y_rad": camera.camera.fov_y_rad if isinstance(camera.camera, Camera) else fov_y_rad,
+        "outputs": list(camera.outputs),
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def read_manifest(layout: Layout) -> dict[str, Any]:
+    """What ``recording.json`` says.
+
+    Raises:
+        RecordingError: the folder holds no recording, or one that this version cannot read.
+    """
+    if not layout.root.is_dir():
+        raise RecordingError(f"{layout.root} is {'not a folder' if layout.root.exists() else 'not there'}; give the folder of a recording")
+    try:
+        content = json.loads(layout.manifest.read_text())
+    except FileNotFoundError:
+        raise RecordingError(f"{layout.root} holds no recording: it has no {layout.manifest.name}") from None
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"{layout.manifest} cannot be read: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise RecordingError(f"{layout.manifest} is not of the format {FORMAT!r} that this version of rollfilm reads")
+    return content
+
+
+def append_episode(layout: Layout, episode: Episode, outcome: Outcome, *, kept: bool, files: Mapping[str, Any]) -> None:
+    """Append the line of a finished episode, in one write.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
+    head = {
+        "episode": episode.index,
+        "seed": episode.seed,
+        "run_seed": episode.run_seed,
+        "reset_kwargs": dict(episode.reset_kwargs),
+        "world": episode.world,
+    }
+    line = json.dumps({**head, **asdict(outcome), "kept": kept, **files}) + "\n"
+    try:
+        with layout.episodes.open("a") as file:
+            file.write(line)
+    except OSError as error:
+        raise RecordingError(f"cannot write {layout.episodes}: {error.strerror or error}") from error
+
+
+def read_episodes(layout: Layout) -> list[dict[str, Any]]:
+    """The finished episodes in the order of their index. A last line that a killed process left half written is not one.
+
+    Raises:
+        RecordingError: a line in the middle cannot be read.
+    """
+    return sorted(_lines(layout.episodes), key=lambda line: line["episode"])
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        return
+    lines = path.read_text().split("\n")
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            raise RecordingError(f"{path}, line {number} cannot be read: {error}") from error
+
+
+def describe_env(env: Any) -> EnvDescription:
+    """What a recorder has to know of one of our environments."""
+    config = env.config
+    scene = getattr(getattr(env, "engine", None), "scene", None)
+    return EnvDescription(
+        num_envs=env.num_envs,
+        cameras=tuple(env.cameras),
+        control_frequency_hz=env.control_frequency_hz,
+        task=env.task_name,
+        env_id=env.env_id,
+        env_kwargs=_env_kwargs(env),
+        max_episode_steps=env.max_episode_steps,
+        obs_mode=env.obs_mode,
+        control_mode=env.control_mode,
+        engine=config.engine,
+        device=config.device,
+        fov_y_rad={} if scene is None else {camera.name: camera.fov_y_rad for camera in scene.cameras},
+    )
+
+
+def _env_kwargs(env: Any) -> dict[str, Any]:
+    """The options that the environment was made with and that change what happens in it, as JSON."""
+    places_and_speed = ("num_envs", "num_threads", "device", "robot_path", "cameras")
+    options = {item.name: getattr(env.config, item.name) for item in fields(env.config) if item.name not in places_and_speed}
+    cameras = {camera.name: [camera.height, camera.width] for camera in env.cameras}
+    return {name: value for name, value in options.items() if value is not None} | {"cameras": cameras}

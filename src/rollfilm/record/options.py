@@ -1,0 +1,71 @@
+"""What can be chosen about a recording."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.record.sink import Episode, Outcome
+from rollfilm.record.video import VideoOptions
+
+__all__ = ["Keep", "RecorderOptions"]
+
+#: Which finished episodes stay: those that end in success, all, or those for which a function says so.
+Keep = Literal["success", "all"] | Callable[[Episode, Outcome], bool]
+
+
+@dataclass(frozen=True)
+class RecorderOptions:
+    """What can be chosen about a recording.
+
+    Attributes:
+        keep: ``"all"``, also episodes that were cut; ``"success"``, complete episodes that end in success; or a function.
+        overwrite: delete a recording that is in the folder.
+        fps: of playback; None for the control rate, so that videos play in real time.
+        video: how videos are encoded.
+        overview: write a video of all worlds.
+        trajectory: write ManiSkill's h5 and json.
+        encoder_threads: None for one a core.
+        buffered_steps: how many control steps of frames may wait for the encoders before the loop does.
+        seed: of the run, for the record.
+        command: what was typed, for the record.
+        source_type, source_desc: where the actions come from, for ManiSkill's json.
+
+    Raises:
+        InvalidArgumentError: a value that is not allowed.
+    """
+
+    keep: Keep = "all"
+    overwrite: bool = False
+    fps: float | None = None
+    video: VideoOptions = field(default_factory=VideoOptions)
+    overview: bool = True
+    trajectory: bool = True
+    encoder_threads: int | None = None
+    buffered_steps: int = 3
+    seed: int | None = None
+    command: str | None = None
+    source_type: str | None = None
+    source_desc: str | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.keep) and self.keep not in ("success", "all"):
+            raise InvalidArgumentError(f"keep={self.keep!r} was asked for; give 'success', 'all' or a function of (episode, outcome)")
+        if self.fps is not None and not (math.isfinite(self.fps) and 0 < self.fps <= 1000):
+            raise InvalidArgumentError(f"fps {self.fps} was asked for; give a number above 0 and up to 1000")
+        if self.buffered_steps < 1 or (self.encoder_threads is not None and self.encoder_threads < 1):
+            raise InvalidArgumentError(
+                f"buffered_steps {self.buffered_steps} and encoder_threads {self.encoder_threads} were asked for; both are at least 1"
+            )
+
+    def frame_rate(self, control_frequency_hz: float) -> Fraction:
+        """Frames a second as an exact fraction."""
+        return Fraction(self.fps or control_frequency_hz).limit_denominator(1001)
+
+    def keeps(self, episode: Episode, outcome: Outcome) -> bool:
+        """Whether a finished episode stays."""
+        if callable(self.keep):
+            return bool(self.keep(episode, outcome))
+        return self.keep == "all" or (outcome.complete and outcome.success is True)

@@ -1,0 +1,230 @@
+"""ManiSkill's trajectories: one HDF5 file with a group an episode, and a json beside it.
+
+The format is that of ``mani_skill.utils.wrappers.record.RecordEpisode`` in mani_skill 3.0.1: ``/traj_<episode>`` holds T + 1 rows of
+``obs`` and ``env_states`` and T rows of ``actions``, ``terminated``, ``truncated``, ``success`` and ``rewards``.
+
+Each finished episode is first a file of its own, written under another name and renamed, so that a killed process leaves every
+finished episode in a file that opens. Closing puts them together in the order of the episodes, which makes the file independent of
+who ended first. HDF5 itself gives no such promise: a process killed inside a write can leave a file that does not open at all.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from rollfilm.errors import RecordingError
+from rollfilm.record.layout import Layout
+from rollfilm.record.rows import RowSpool, flatten
+from rollfilm.record.sink import Episode, Outcome, Receipt, StateRow, StepRow
+from rollfilm.record.video import PARTIAL_SUFFIX
+
+__all__ = ["ManiSkillSink", "TrajectoryInfo", "assemble_trajectories"]
+
+#: Leaves that ManiSkill stores compressed.
+_COMPRESSED = ("rgb", "depth", "seg")
+
+
+@dataclass(frozen=True)
+class TrajectoryInfo:
+    """What the json says of all episodes.
+
+    Attributes:
+        env_id, env_kwargs, max_episode_steps: how the environment is made.
+        obs_mode, control_mode, backend: ManiSkill's names, parts of the file's name.
+        source_type, source_desc: where the actions come from, None to say nothing.
+    """
+
+    env_id: str
+    env_kwargs: Mapping[str, Any]
+    max_episode_steps: int | None
+    obs_mode: str
+    control_mode: str
+    backend: str
+    source_type: str | None = None
+    source_desc: str | None = None
+
+
+@dataclass
+class _OpenEpisode:
+    states: RowSpool
+    steps: RowSpool
+    entry: dict[str, Any] = field(default_factory=dict)
+
+    def close(self) -> None:
+        self.states.close()
+        self.steps.close()
+
+
+class ManiSkillSink:
+    """Writes ``trajectory.<obs mode>.<control mode>.<backend>.h5`` and ``.json``.
+
+    Only complete episodes are written: the format has no word for one that was cut.
+
+    Args:
+        layout: where the files go.
+        info: what the json says of all episodes.
+    """
+
+    def __init__(self, layout: Layout, info: TrajectoryInfo) -> None:
+        self._layout = layout
+        self._info = info
+        self._open: dict[int, _OpenEpisode] = {}
+        with _naming(layout.segments):
+            layout.segments.mkdir(exist_ok=True)
+
+    def on_reset(self, episode: Episode, first: StateRow) -> None:
+        """Begin to collect the episode's rows."""
+        self._open[episode.world] = _OpenEpisode(RowSpool(self._layout.root), RowSpool(self._layout.root))
+        self._append_state(episode, first)
+
+    def on_step(self, episode: Episode, row: StepRow) -> None:
+        """Append a row."""
+        leaves = flatten(row.action, "actions") | {
+            "terminated": np.asarray(row.terminated, bool),
+            "truncated": np.asarray(row.truncated, bool),
+            "rewards": np.asarray(row.reward, np.float32),
+        }
+        if row.success is not None:
+            leaves["success"] = np.asarray(row.success, bool)
+        self._open[episode.world].steps.append(leaves)
+        self._append_state(episode, row.after)
+
+    def on_episode_end(self, episode: Episode, outcome: Outcome, *, keep: bool) -> Receipt:
+        """Write the episode's group."""
+        rows = self._open.pop(episode.world, None)
+        if rows is None:
+            rows = _OpenEpisode(RowSpool(self._layout.root), RowSpool(self._layout.root))
+        try:
+            if not (keep and outcome.complete):
+                return Receipt()
+            if rows.steps.count != outcome.steps or rows.states.count != outcome.steps + 1:
+                raise RecordingError(
+                    f"episode {episode.index}: {rows.states.count} states and {rows.steps.count} actions for {outcome.steps} steps; "
+                    f"{outcome.steps + 1} and {outcome.steps} are needed"
+                )
+            self._write_segment(episode, outcome, rows)
+        finally:
+            rows.close()
+        return Receipt({"trajectory": _group_name(episode.index)})
+
+    def close(self) -> None:
+        """Put the episodes together and write the json."""
+        for rows in self._open.values():
+            rows.close()
+        self._open.clear()
+        assemble_trajectories(self._layout, self._info)
+
+    def _append_state(self, episode: Episode, state: StateRow) -> None:
+        leaves = flatten(state.observation, "obs") | flatten(state.env_states, "env_states")
+        self._open[episode.world].states.append(leaves)
+
+    def _write_segment(self, episode: Episode, outcome: Outcome, rows: _OpenEpisode) -> None:
+        path = self._layout.segment(episode.index)
+        with _naming(path), _whole_or_not_there(path) as partial, h5py.File(partial, "w") as file:
+            group = file.create_group(_group_name(episode.index), track_order=True)
+            group.attrs["json"] = json.dumps(self._json_entry(episode, outcome))
+            for spool in (rows.states, rows.steps):
+                _write_rows(group, spool)
+
+    def _json_entry(self, episode: Episode, outcome: Outcome) -> dict[str, Any]:
+        entry: dict[str, Any] = {
+            "episode_id": episode.index,
+            "episode_seed": episode.seed,
+            "control_mode": self._info.control_mode,
+            "elapsed_steps": outcome.steps,
+            "reset_kwargs": dict(episode.reset_kwargs),
+        }
+        if episode.run_seed is not None:
+            entry["run_seed"] = episode.run_seed
+        if outcome.success is not None:
+            entry["success"] = outcome.success
+        return entry
+
+
+def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
+    """Put the finished episodes of a recording into one file, in their order, and write the json beside it.
+
+    Returns:
+        The path of the HDF5 file.
+
+    Raises:
+        RecordingError: a file cannot be read or written. The episodes' own files stay where they are.
+    """
+    path = layout.trajectory(info.obs_mode, info.control_mode, info.backend)
+    episodes = []
+    segments = sorted(layout.segments.glob("traj_*.h5"))
+    with _naming(path), _whole_or_not_there(path) as partial, h5py.File(partial, "w") as file:
+        for segment in segments:
+            with h5py.File(segment, "r") as source:
+                for name, group in source.items():
+                    episodes.append(json.loads(group.attrs["json"]))
+                    source.copy(group, file, name)
+                    # the groups of the format carry no attributes; this one was a note for us
+                    del file[name].attrs["json"]
+    sources = {"source_type": info.source_type, "source_desc": info.source_desc}
+    document = {
+        "env_info": {"env_id": info.env_id, "env_kwargs": dict(info.env_kwargs), "max_episode_steps": info.max_episode_steps},
+        "commit_info": None,
+        **{name: value for name, value in sources.items() if value is not None},
+        "episodes": episodes,
+    }
+    json_path = path.with_suffix(".json")
+    with _naming(json_path), _whole_or_not_there(json_path) as partial:
+        partial.write_text(json.dumps(document, indent=2) + "\n")
+    for segment in segments:
+        segment.unlink()
+    if layout.segments.is_dir():
+        layout.segments.rmdir()
+    return path
+
+
+def _write_rows(group: h5py.Group, spool: RowSpool) -> None:
+    targets = {}
+    for name, (dtype, shape) in spool.layout.items():
+        parent_name, _, leaf = name.rpartition("/")
+        parent = _require_group(group, parent_name)
+        compression = {"compression": "gzip", "compression_opts": 5} if leaf in _COMPRESSED else {}
+        targets[name] = parent.create_dataset(leaf, (spool.count, *shape), dtype, **compression)
+    for start, block in spool.blocks():
+        for name, target in targets.items():
+            target[start : start + len(block)] = block[name]
+
+
+def _require_group(group: h5py.Group, path: str) -> h5py.Group:
+    for name in filter(None, path.split("/")):
+        # an argument of require_group would do, but h5py has no order of creation there
+        group = group.require_group(name) if name in group else group.create_group(name, track_order=True)
+    return group
+
+
+def _group_name(episode: int) -> str:
+    return f"traj_{episode}"
+
+
+@contextmanager
+def _whole_or_not_there(path: Path) -> Iterator[Path]:
+    """A name to write to; the file gets the name ``path`` after the block, and is deleted if the block fails."""
+    partial = path.with_name(path.name + PARTIAL_SUFFIX)
+    try:
+        yield partial
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    os.replace(partial, path)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except RecordingError:
+        raise
+    except OSError as error:
+        raise RecordingError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,0 +1,115 @@
+"""The views of one size: what is asked of them, and the arrays that their pictures land in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from rollfilm.render.frames import CameraFrames
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.types import Pictures, ViewBatch
+from rollfilm.render.request import CameraRequest
+from rollfilm.render.scene_data import PackedScene
+from rollfilm.scene import Camera
+
+__all__ = ["CameraBatch", "group_cameras", "picture_bytes"]
+
+_WIDTH = {"rgb": 3, "depth_m": 4, "segmentation": 4}
+
+
+def picture_bytes(requests: Sequence[CameraRequest], num_worlds: int) -> int:
+    """Bytes of all pictures of one frame."""
+    return sum(num_worlds * r.height * r.width * sum(_WIDTH[name] for name in r.outputs) for r in requests)
+
+
+def group_cameras(requests: Sequence[CameraRequest]) -> list[list[int]]:
+    """Indices of the requests that share a size and outputs, and so are rendered together."""
+    groups: dict[tuple[int, int, frozenset[str]], list[int]] = {}
+    for i, request in enumerate(requests):
+        groups.setdefault((request.height, request.width, frozenset(request.outputs)), []).append(i)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, eq=False)
+class CameraBatch:
+    """Cameras of one size and their pictures in all worlds: view ``v`` is camera ``v // B`` in world ``v % B``.
+
+    Attributes:
+        names: of the cameras.
+        views: the structure that kernels take.
+        pictures: the arrays that kernels write.
+        features: what the shading kernel is specialised for.
+        num_views: cameras times worlds.
+    """
+
+    names: tuple[str, ...]
+    views: ViewBatch  # pyright: ignore[reportInvalidTypeForm]
+    pictures: Pictures  # pyright: ignore[reportInvalidTypeForm]
+    features: Features
+    num_views: int
+    _outputs: dict[str, wp.array]
+
+    @classmethod
+    def build(
+        cls,
+        indices: list[int],
+        requests: Sequence[CameraRequest],
+        cameras: Sequence[Camera],
+        packed: PackedScene,
+        num_worlds: int,
+        lod_pixels: float,
+        device: wp.Device,
+    ) -> "CameraBatch":
+        """Allocate the pictures of the requests ``indices``, which share a size and outputs."""
+        height, width = requests[indices[0]].height, requests[indices[0]].width
+        asked = requests[indices[0]].outputs
+        data = packed.data
+        views = ViewBatch()
+        views.camera = wp.array(np.array(indices, np.int32), dtype=int, device=device)
+        focal = [0.5 * height / np.tan(0.5 * cameras[i].fov_y_rad) for i in indices]
+        views.focal = wp.array(np.array(focal, np.float32), dtype=float, device=device)
+        views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
+        views.height, views.width, views.lod_pixels = height, width, lod_pixels
+        num_views, pixels = num_worlds * len(indices), height * width
+        outputs: dict[str, wp.array] = {
+            name: wp.zeros((num_views, pixels * channels) if name in asked else (0, 0), dtype=dtype, device=device)
+            for name, channels, dtype in (("rgb", 3, wp.uint8), ("depth_m", 1, float), ("segmentation", 1, int))
+        }
+        pictures = Pictures()
+        pictures.rgb, pictures.depth, pictures.segmentation = outputs["rgb"], outputs["depth_m"], outputs["segmentation"]
+        features = Features(
+            rgb="rgb" in asked,
+            depth="depth_m" in asked,
+            segmentation="segmentation" in asked,
+            textures=packed.has_textures,
+            skybox=data.skybox >= 0,
+            planes=data.plane.shape[0] > 0,
+            lights=data.light_spot.shape[0] > 0,
+            spots=packed.has_spots,
+        )
+        names = tuple(requests[i].name for i in indices)
+        return cls(names, views, pictures, features, num_views, {name: outputs[name] for name in asked})
+
+    def frames(self) -> dict[str, CameraFrames]:
+        """The pictures by camera, as views of the arrays that kernels write."""
+        height, width, num_worlds = self.views.height, self.views.width, self.views.num_worlds
+        frames = {}
+        for k, name in enumerate(self.names):
+            arrays = {}
+            for output, array in self._outputs.items():
+                shape = (num_worlds, height, width, 3) if output == "rgb" else (num_worlds, height, width)
+                arrays[output] = _exported(array[k * num_worlds : (k + 1) * num_worlds].reshape(shape))
+            frames[name] = CameraFrames(**arrays)
+        return frames
+
+
+def _exported(array: wp.array):
+    """NumPy on the CPU, torch on CUDA where it is installed, else the Warp array; all without a copy."""
+    if not array.device.is_cuda:
+        return array.numpy()
+    try:
+        import torch  # noqa: F401  (optional)
+    except ImportError:
+        return array
+    return wp.to_torch(array)

@@ -1,0 +1,93 @@
+"""Rendering on a GPU: the stages over chunks of views, recorded once as a CUDA graph and replayed."""
+
+from collections.abc import Sequence
+
+import warp as wp
+
+from rollfilm.render.batch import CameraBatch
+from rollfilm.render.kernels.batch import WorkLists, cull, raster_clusters, raster_tiles
+from rollfilm.render.kernels.place import Placements, Poses, place
+from rollfilm.render.kernels.shade_quad import PIXELS_PER_THREAD, shade_kernel
+from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
+
+__all__ = ["CudaPipeline"]
+
+#: Bytes of visibility buffer, above which the views of a batch are rendered one chunk after the other.
+VISIBILITY_BYTES = 1 << 30
+MAX_CLUSTERS = 1 << 23
+MAX_TILES = 1 << 22
+
+
+class CudaPipeline:
+    """Renders camera batches on one GPU. After the first frame nothing is allocated and the host waits for nothing."""
+
+    def __init__(
+        self,
+        scene: SceneData,  # pyright: ignore[reportInvalidTypeForm]
+        world: WorldData,  # pyright: ignore[reportInvalidTypeForm]
+        batches: Sequence[CameraBatch],
+        worst_clusters: int,
+        device: wp.Device,
+    ) -> None:
+        self._scene, self._world, self._batches, self._device = scene, world, batches, device
+        self._chunks = [max(1, min(b.num_views, VISIBILITY_BYTES // (8 * b.views.height * b.views.width))) for b in batches]
+        most_pixels = max(n * b.views.height * b.views.width for n, b in zip(self._chunks, batches, strict=True))
+        most_views = max(self._chunks)
+        num_geoms = world.geom_position.shape[1]
+        self._visibility = wp.empty(most_pixels, dtype=wp.uint64, device=device)
+        lists = WorkLists()
+        lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
+        lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec3, device=device)
+        lists.cluster = wp.empty(max(1, min(most_views * worst_clusters, MAX_CLUSTERS)), dtype=wp.vec4i, device=device)
+        lists.tile = wp.empty(min(most_pixels // 32 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
+        lists.count = wp.zeros(2, dtype=int, device=device)
+        self._lists = lists
+        self._graph: wp.Graph | None = None
+        self._warm = False
+
+    def render(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        """Queue all views of the given poses on the device's current stream."""
+        if self._device.is_capturing:
+            self._launch(poses, placements)  # the caller records a graph of its own
+            return
+        if self._graph is None and self._warm:
+            with wp.ScopedCapture(self._device, force_module_load=False) as capture:
+                self._launch(poses, placements)
+            self._graph = capture.graph
+        if self._graph is not None:
+            wp.capture_launch(self._graph)
+        else:
+            self._launch(poses, placements)  # compiles and loads the kernels, which a capture cannot
+            self._warm = True
+
+    def _launch(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        world = self._world
+        num_worlds, num_geoms = world.geom_position.shape
+        num_cameras = world.camera_position.shape[1]
+        count = num_geoms + num_cameras + world.light_position.shape[1]
+        inputs = [0, num_geoms, num_cameras, poses, placements, self._scene, world]
+        wp.launch(place, dim=(num_worlds, count), inputs=inputs, device=self._device)
+        for batch, chunk in zip(self._batches, self._chunks, strict=True):
+            for first in range(0, batch.num_views, chunk):
+                self._launch_chunk(batch, first, min(chunk, batch.num_views - first))
+
+    def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
+        device, scene, world, views, lists = self._device, self._scene, self._world, batch.views, self._lists
+        pixels = views.height * views.width
+        vis = self._visibility[: count * pixels].reshape((count, pixels))
+        vis.fill_(EMPTY_KEY)
+        lists.count.zero_()
+        workers = 64 * device.sm_count
+        wp.launch(cull, dim=(count, views.num_geoms), inputs=[first, scene, world, views, lists, vis], device=device, block_dim=64)
+        inputs = [first, workers, scene, views, lists, vis]
+        wp.launch(raster_clusters, dim=(workers, 64), inputs=inputs, device=device, block_dim=64)
+        wp.launch(raster_tiles, dim=(workers, 32), inputs=inputs, device=device, block_dim=32)
+        wp.launch(
+            shade_kernel(batch.features),
+            dim=(count, views.height, -(-views.width // PIXELS_PER_THREAD)),
+            inputs=[first, scene, world, views, vis, batch.pictures],
+            device=device,
+        )
+
+    def close(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,120 @@
+"""Where geoms, cameras and lights are in the world, from the poses of the bodies."""
+
+import warp as wp
+
+from rollfilm.render.kernels.types import SceneData, WorldData
+
+FIXED = wp.constant(0)
+TRACK = wp.constant(1)
+TRACK_COM = wp.constant(2)
+TARGET_BODY = wp.constant(3)
+TARGET_BODY_COM = wp.constant(4)
+
+
+@wp.struct
+class Poses:
+    """The bodies of all worlds, as the engine gives them."""
+
+    position: wp.array2d(dtype=wp.vec3)  # (B, bodies)
+    quat_wxyz: wp.array2d(dtype=wp.vec4)  # (B, bodies)
+    center_of_mass: wp.array(dtype=wp.vec4)  # (bodies,) in the body's frame, and the mass
+    subtree_first: wp.array(dtype=int)  # (bodies + 1,) where the list of the bodies of a subtree begins
+    subtree_body: wp.array(dtype=int)
+
+
+@wp.struct
+class Placements:
+    """How cameras, then lights, hang on bodies (``rollfilm.scene.Placement``)."""
+
+    body: wp.array(dtype=int)
+    position: wp.array(dtype=wp.vec3)
+    rotation: wp.array(dtype=wp.mat33)
+    follow: wp.array(dtype=int)
+    target: wp.array(dtype=int)
+
+
+@wp.func
+def rotation_matrix(q: wp.vec4):
+    """World from body, of a wxyz quaternion."""
+    w = q[0]
+    x = q[1]
+    y = q[2]
+    z = q[3]
+    return wp.mat33(
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+
+
+@wp.func
+def subtree_center(poses: Poses, world: int, body: int):
+    """Centre of mass of a body and all that hangs on it."""
+    total = float(0.0)
+    weighted = wp.vec3(0.0)
+    for k in range(poses.subtree_first[body], poses.subtree_first[body + 1]):
+        i = poses.subtree_body[k]
+        com = poses.center_of_mass[i]
+        local = wp.vec3(com[0], com[1], com[2])
+        weighted += com[3] * (rotation_matrix(poses.quat_wxyz[world, i]) * local + poses.position[world, i])
+        total += com[3]
+    if total <= 0.0:
+        return poses.position[world, body]
+    return weighted / total
+
+
+@wp.func
+def look_at(eye: wp.vec3, target: wp.vec3):
+    """Camera axes at ``eye`` that look at ``target``, the world's z up."""
+    backward = wp.normalize(eye - target)
+    if wp.length(backward) < 0.5:
+        backward = wp.vec3(0.0, 0.0, 1.0)
+    right = wp.vec3(-backward[1], backward[0], 0.0)
+    if wp.length(right) < 1.0e-6:
+        right = wp.vec3(1.0, 0.0, 0.0)
+    right = wp.normalize(right)
+    up = wp.cross(backward, right)
+    return wp.matrix_from_cols(right, up, backward)
+
+
+@wp.func
+def place_one(poses: Poses, placements: Placements, world: int, i: int):
+    """Position and rotation of one camera or light."""
+    body = placements.body[i]
+    follow = placements.follow[i]
+    position = placements.position[i]
+    rotation = placements.rotation[i]
+    if follow == TRACK:
+        position = poses.position[world, body] + position
+    elif follow == TRACK_COM:
+        position = subtree_center(poses, world, body) + position
+    else:
+        body_rotation = rotation_matrix(poses.quat_wxyz[world, body])
+        position = body_rotation * position + poses.position[world, body]
+        rotation = body_rotation * rotation
+        if follow == TARGET_BODY:
+            rotation = look_at(position, poses.position[world, placements.target[i]])
+        elif follow == TARGET_BODY_COM:
+            rotation = look_at(position, subtree_center(poses, world, placements.target[i]))
+    return position, rotation
+
+
+@wp.kernel(enable_backward=False)
+def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, placements: Placements, scene: SceneData, world: WorldData):
+    """One thread a world and thing: geoms first, then cameras, then lights."""
+    w, i = wp.tid()
+    w += first_world
+    if i < num_geoms:
+        body = scene.geom_body[i]
+        rotation = rotation_matrix(poses.quat_wxyz[w, body])
+        world.geom_rotation[w, i] = rotation * scene.geom_rotation[i]
+        world.geom_position[w, i] = rotation * scene.geom_position[i] + poses.position[w, body]
+    else:
+        k = i - num_geoms
+        position, rotation = place_one(poses, placements, w, k)
+        if k < num_cameras:
+            world.camera_position[w, k] = position
+            world.camera_rotation[w, k] = rotation
+        else:
+            world.light_position[w, k - num_cameras] = position
+            world.light_direction[w, k - num_cameras] = rotation * wp.vec3(0.0, 0.0, -1.0)

@@ -1,0 +1,260 @@
+"""From the visibility buffer to pictures: one call a pixel.
+
+All vectors are in world axes and start at the camera. A ray through a pixel has depth 1 along the optical axis, so that depth times
+ray is the point that is seen.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.light import Point
+from rollfilm.render.kernels.texture import cube_map
+from rollfilm.render.kernels.types import (
+    EMPTY_KEY,
+    SceneData,
+    ViewBatch,
+    WorldData,
+    depth_key,
+    key_geom,
+    key_inverse_depth,
+    key_triangle,
+    layer,
+    surface_key,
+)
+
+# what tells one surface from another: all of a key but its depth
+SURFACE = wp.constant(wp.uint64(0xFFFFFFFFF))
+
+
+@wp.struct
+class Eye:
+    """The camera of a view."""
+
+    world: int
+    position: wp.vec3
+    forward: wp.vec3
+    corner: wp.vec3  # the ray through the outer corner of pixel (0, 0)
+    step_x: wp.vec3  # from a pixel's ray to that of the next column
+    step_y: wp.vec3  # and of the next row
+
+
+@wp.struct
+class Plane:
+    """A plane as a view sees it: its reciprocal depth is linear in the ray."""
+
+    geom: int
+    inverse_depth: wp.vec3  # reciprocal depth from the ray
+    origin: wp.vec3  # of the plane, from the camera
+    seen: int  # 1 if the camera is on its +z side
+
+
+@wp.struct
+class Surface:
+    """A triangle or plane as rays see it: what is interpolated is linear in the ray, so nothing is solved for at a pixel."""
+
+    color: wp.vec3
+    finish: wp.vec3
+    normal: wp.mat33  # normal (not of unit length) from the ray
+    facet: wp.vec3  # normal of the triangle itself
+    texture: int
+    texture_size: wp.vec2  # width and height of its finest level
+    u: wp.vec3  # texture coordinates from the point that is seen, but for their offset
+    v: wp.vec3
+    uv_offset: wp.vec2
+
+
+@wp.func
+def make_eye(world: WorldData, batch: ViewBatch, v: int):
+    """The camera of view ``v``."""
+    eye = Eye()
+    slot = v // batch.num_worlds
+    eye.world = v - slot * batch.num_worlds
+    camera = batch.camera[slot]
+    rotation = world.camera_rotation[eye.world, camera]
+    pixel = 1.0 / batch.focal[slot]
+    eye.position = world.camera_position[eye.world, camera]
+    eye.forward = -wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
+    eye.step_x = pixel * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
+    eye.step_y = -pixel * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
+    eye.corner = eye.forward - 0.5 * (float(batch.width) * eye.step_x + float(batch.height) * eye.step_y)
+    return eye
+
+
+@wp.func
+def pixel_ray(eye: Eye, x: int, y: int):
+    """The ray through the centre of a pixel."""
+    return eye.corner + (float(x) + 0.5) * eye.step_x + (float(y) + 0.5) * eye.step_y
+
+
+@wp.func
+def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
+    """A plane for the pixels of a view."""
+    plane = Plane()
+    plane.geom = geom
+    rotation = world.geom_rotation[eye.world, geom]
+    normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
+    plane.origin = world.geom_position[eye.world, geom] - eye.position
+    height = wp.dot(normal, plane.origin)
+    if height < -1.0e-6 * scene.near:
+        plane.inverse_depth = normal / height
+        plane.seen = 1
+    return plane
+
+
+@wp.func
+def plane_key(scene: SceneData, world: WorldData, eye: Eye, plane: Plane, ray: wp.vec3):
+    """The visibility key of a plane at a pixel, the empty one where the plane is not there."""
+    inverse_depth = wp.dot(plane.inverse_depth, ray)
+    if inverse_depth * scene.far < 1.0 or inverse_depth * scene.near > 1.0:
+        return EMPTY_KEY
+    half = scene.geom_half_size[plane.geom]
+    if half[0] > 0.0 or half[1] > 0.0:
+        local = wp.transpose(world.geom_rotation[eye.world, plane.geom]) * (ray / inverse_depth - plane.origin)
+        if (half[0] > 0.0 and wp.abs(local[0]) > half[0]) or (half[1] > 0.0 and wp.abs(local[1]) > half[1]):
+            return EMPTY_KEY
+    return depth_key(inverse_depth * layer(plane.geom)) | surface_key(plane.geom, 0)
+
+
+@wp.func
+def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: Surface):
+    """Fold a geom's scale and offset into the texture coordinates; take them from the geom's frame where the mesh has none."""
+    surface = plain
+    m = scene.geom_uv[geom]
+    surface.uv_offset = wp.vec2(m[2], m[3])
+    if scene.geom_uv_local[geom] == 1:
+        rotation = world.geom_rotation[eye.world, geom]
+        origin = world.geom_position[eye.world, geom] - eye.position
+        surface.u = m[0] * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
+        surface.v = m[1] * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
+        surface.uv_offset -= wp.vec2(wp.dot(surface.u, origin), wp.dot(surface.v, origin))
+    else:
+        surface.u = m[0] * surface.u
+        surface.v = m[1] * surface.v
+    return surface
+
+
+@wp.func
+def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int):
+    """Set up a triangle for shading.
+
+    With corners a, b, c, the barycentric weights of the point that a ray d hits are as d.(b x c), d.(c x a) and d.(a x b). Their sum is
+    d.n with the normal n of the triangle; the last two are taken from edges, which loses fewer digits for small triangles far away.
+    """
+    surface = Surface()
+    mesh = scene.geom_mesh[geom]
+    rotation = world.geom_rotation[eye.world, geom]
+    offset = world.geom_position[eye.world, geom] - eye.position
+    t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
+    a = rotation * scene.vertex[t[0]] + offset
+    ab = rotation * (scene.vertex[t[1]] - scene.vertex[t[0]])
+    ac = rotation * (scene.vertex[t[2]] - scene.vertex[t[0]])
+    n = wp.cross(ac, ab)  # towards the back, so that weights are positive for rays that hit the front
+    wb = wp.cross(a, ac)
+    wc = wp.cross(ab, a)
+    na = scene.normal[t[0]]
+    nb = scene.normal[t[1]]
+    nc = scene.normal[t[2]]
+    surface.normal = rotation * (wp.outer(na, n) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
+    surface.facet = -n
+    if scene.geom_uv_local[geom] == 0:
+        uva = scene.uv[t[0]]
+        uvb = scene.uv[t[1]] - uva
+        uvc = scene.uv[t[2]] - uva
+        share = 1.0 / wp.max(wp.dot(n, a), 1.0e-20)
+        surface.u = share * (uva[0] * n + uvb[0] * wb + uvc[0] * wc)
+        surface.v = share * (uva[1] * n + uvb[1] * wb + uvc[1] * wc)
+    return surface
+
+
+@wp.func
+def load_plane(world: WorldData, eye: Eye, geom: int):
+    """Set up a plane for shading."""
+    surface = Surface()
+    rotation = world.geom_rotation[eye.world, geom]
+    surface.facet = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
+    surface.normal = -wp.outer(surface.facet, surface.facet)  # the same direction for every ray that meets it
+    return surface
+
+
+@wp.func
+def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+    """Texture coordinates and their change to the next column and row. Free of branches, for vector units."""
+    along = wp.dot(surface.facet, ray)
+    share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
+    # the next pixel sees another depth: what keeps the point on the surface
+    move_x = depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) * share))
+    move_y = depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) * share))
+    point = depth * ray
+    uv = wp.vec2(wp.dot(surface.u, point) + surface.uv_offset[0], wp.dot(surface.v, point) + surface.uv_offset[1])
+    uv_x = wp.vec2(wp.dot(surface.u, move_x), wp.dot(surface.v, move_x))
+    uv_y = wp.vec2(wp.dot(surface.u, move_y), wp.dot(surface.v, move_y))
+    return uv, uv_x, uv_y
+
+
+@cache
+def shading(features: Features):
+    """The functions that set up a surface and give the background, for these features."""
+
+    @wp.func
+    def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
+        """What a key shows, ready for shading."""
+        geom = key_geom(key)
+        surface = Surface()
+        if scene.geom_mesh[geom] < 0:
+            surface = load_plane(world, eye, geom)
+        else:
+            surface = load_triangle(scene, world, eye, geom, key_triangle(key))
+        surface.color = scene.geom_color[geom]
+        surface.finish = scene.geom_finish[geom]
+        if wp.static(features.textures):
+            surface.texture = scene.geom_texture[geom]
+            if surface.texture >= 0:
+                size = scene.texture_size[scene.texture_level[surface.texture]]
+                surface.texture_size = wp.vec2(float(size[0]), float(size[1]))
+                surface = map_texture(scene, world, eye, geom, surface)
+        return surface
+
+    @wp.func
+    def background(scene: SceneData, ray: wp.vec3):
+        """What is behind everything. MuJoCo turns its skybox by 90 degrees about x."""
+        if wp.static(features.skybox):
+            return cube_map(scene, scene.skybox, wp.vec3(ray[0], ray[2], -ray[1]))
+        return wp.vec3(0.0)
+
+    return load_surface, background
+
+
+@wp.func
+def make_point(ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec3):
+    """A point to light; ``normal`` need not have unit length."""
+    point = Point()
+    point.position = depth * ray
+    point.to_eye = ray * (-1.0 / wp.sqrt(wp.dot(ray, ray)))
+    point.normal = normal * (1.0 / wp.sqrt(wp.max(wp.dot(normal, normal), 1.0e-30)))
+    point.color = color
+    point.finish = finish
+    return point
+
+
+@wp.func
+def to_byte(value: float):
+    """0 to 1 as the nearest of 256 values, as OpenGL rounds."""
+    return int(wp.clamp(value, 0.0, 1.0) * 255.0 + 0.5)
+
+
+@wp.func
+def seen_depth(key: wp.uint64):
+    """Depth in metres of what a key shows, 0 for nothing."""
+    if key == EMPTY_KEY:
+        return 0.0
+    return layer(key_geom(key)) / key_inverse_depth(key)
+
+
+@wp.func
+def seen_id(scene: SceneData, key: wp.uint64):
+    """The engine's id of the geom that a key shows, -1 for nothing."""
+    if key == EMPTY_KEY:
+        return -1
+    return scene.geom_id[key_geom(key)]

@@ -1,0 +1,178 @@
+"""Shading for a CPU: a chunk of a row of pixels at a time, one step for the whole chunk after the other.
+
+Between the steps values lie in small arrays on the stack, so that compilers turn each step into vector instructions. The loops are
+written with ``while``, whose counters compilers see through. What is computed is what the GPU computes for one pixel.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
+from rollfilm.render.kernels.shade import SURFACE, Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
+from rollfilm.render.kernels.texture import mip_level, trilinear
+from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
+
+ROW_CHUNK = wp.constant(64)
+ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
+ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
+ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
+
+
+@cache
+def chunk_shading(features: Features):
+    """The function that shades a chunk, for these features."""
+    load_surface, background = shading(features)
+
+    @wp.func
+    def shade_chunk(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        pictures: Pictures,
+        keys: ChunkOfKeys,
+        v: int,
+        pixel: int,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        """``count`` pixels from column ``x`` of row ``y`` of view ``v``; the first is number ``pixel`` of the picture."""
+        normal_x = ChunkOfFloats()
+        normal_y = ChunkOfFloats()
+        normal_z = ChunkOfFloats()
+        color_r = ChunkOfFloats()
+        color_g = ChunkOfFloats()
+        color_b = ChunkOfFloats()
+        emission = ChunkOfFloats()
+        specular = ChunkOfFloats()
+        exponent = ChunkOfFloats()
+        depth = ChunkOfFloats()
+        texture = ChunkOfInts()
+        tex_u = ChunkOfFloats()
+        tex_v = ChunkOfFloats()
+        level = ChunkOfFloats()
+        empty = int(0)
+        textured = int(0)
+        i = int(0)
+        while i < count:
+            if keys[i] == EMPTY_KEY:
+                empty += 1
+                i += 1
+            else:
+                # neighbours mostly see the same triangle: set it up once
+                which = keys[i] & SURFACE
+                surface = load_surface(scene, world, eye, keys[i])
+                if surface.texture >= 0:
+                    textured += 1
+                j = int(i)
+                while j < count and (keys[j] & SURFACE) == which:
+                    j += 1
+                end = int(j)
+                j = int(i)
+                while j < end:
+                    ray = pixel_ray(eye, x + j, y)
+                    normal = surface.normal * ray
+                    normal_x[j] = normal[0]
+                    normal_y[j] = normal[1]
+                    normal_z[j] = normal[2]
+                    color_r[j] = surface.color[0]
+                    color_g[j] = surface.color[1]
+                    color_b[j] = surface.color[2]
+                    emission[j] = surface.finish[0]
+                    specular[j] = surface.finish[1]
+                    exponent[j] = surface.finish[2]
+                    z = seen_depth(keys[j])
+                    depth[j] = z
+                    if wp.static(features.textures):
+                        uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, z)
+                        texture[j] = surface.texture
+                        tex_u[j] = uv[0]
+                        tex_v[j] = uv[1]
+                        level[j] = mip_level(surface.texture_size, uv_x, uv_y)
+                    j += 1
+                i = end
+
+        red = ChunkOfFloats()
+        green = ChunkOfFloats()
+        blue = ChunkOfFloats()
+        if empty < count:
+            j = int(0)
+            while j < count:
+                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
+                color = wp.vec3(color_r[j], color_g[j], color_b[j])
+                finish = wp.vec3(emission[j], specular[j], exponent[j])
+                point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
+                lit = light_by_head(scene, eye.forward, point)
+                red[j] = lit[0]
+                green[j] = lit[1]
+                blue[j] = lit[2]
+                j += 1
+            if wp.static(features.lights):
+                for i in range(scene.light_spot.shape[0]):
+                    light = load_light(scene, world, eye.world, i, eye.position)
+                    j = int(0)
+                    if light.spot == 1:
+                        if wp.static(features.spots):
+                            while j < count:
+                                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
+                                color = wp.vec3(color_r[j], color_g[j], color_b[j])
+                                finish = wp.vec3(emission[j], specular[j], exponent[j])
+                                point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
+                                lit = light_by_spot(light, point)
+                                red[j] = red[j] + lit[0]
+                                green[j] = green[j] + lit[1]
+                                blue[j] = blue[j] + lit[2]
+                                j += 1
+                    else:
+                        while j < count:
+                            normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
+                            color = wp.vec3(color_r[j], color_g[j], color_b[j])
+                            finish = wp.vec3(emission[j], specular[j], exponent[j])
+                            point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
+                            lit = light_by_directional(light, point)
+                            red[j] = red[j] + lit[0]
+                            green[j] = green[j] + lit[1]
+                            blue[j] = blue[j] + lit[2]
+                            j += 1
+        if wp.static(features.textures):
+            if textured > 0:
+                j = int(0)
+                while j < count:
+                    painted = texture[j] >= 0
+                    paint = trilinear(scene, wp.max(texture[j], 0), tex_u[j], tex_v[j], level[j])
+                    red[j] = wp.min(red[j], 1.0) * wp.where(painted, paint[0], 1.0)
+                    green[j] = wp.min(green[j], 1.0) * wp.where(painted, paint[1], 1.0)
+                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted, paint[2], 1.0)
+                    j += 1
+        if empty > 0:
+            j = int(0)
+            while j < count:
+                if keys[j] == EMPTY_KEY:
+                    color = background(scene, pixel_ray(eye, x + j, y))
+                    red[j] = color[0]
+                    green[j] = color[1]
+                    blue[j] = color[2]
+                j += 1
+
+        red_byte = ChunkOfInts()
+        green_byte = ChunkOfInts()
+        blue_byte = ChunkOfInts()
+        j = int(0)
+        while j < count:
+            red_byte[j] = to_byte(red[j])
+            green_byte[j] = to_byte(green[j])
+            blue_byte[j] = to_byte(blue[j])
+            j += 1
+        # unsigned indices spare the check for negative ones
+        at = wp.uint32(3 * pixel)
+        j = int(0)
+        while j < count:
+            pictures.rgb[v, at] = wp.uint8(red_byte[j])
+            pictures.rgb[v, at + wp.uint32(1)] = wp.uint8(green_byte[j])
+            pictures.rgb[v, at + wp.uint32(2)] = wp.uint8(blue_byte[j])
+            at += wp.uint32(3)
+            j += 1
+
+    return shade_chunk

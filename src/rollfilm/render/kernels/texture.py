@@ -1,0 +1,131 @@
+"""Texture lookups: bilinear, trilinear over mip levels, cube maps.
+
+A texel is three lanes of 21 bits in one 64-bit word (red lowest), so that one multiplication weighs three colors. Weights are whole
+numbers that add up to 8192, so that eight bits of color and thirteen of weight just fill a lane.
+"""
+
+import warp as wp
+
+from rollfilm.render.kernels.power import log2_of
+from rollfilm.render.kernels.types import SceneData
+
+TOTAL_WEIGHT = wp.constant(8192)
+
+
+@wp.func
+def four_texels(scene: SceneData, row0: int, row1: int, x0: int, x1: int, part_x: int, part_y: int, weight: int):
+    """The weighted sum of four texels, by 256ths of a texel in x and y; ``row0`` and ``row1`` are where the rows begin."""
+    right = (weight * part_x) >> 8
+    left = weight - right
+    bottom_left = (left * part_y) >> 8
+    bottom_right = (right * part_y) >> 8
+    # unsigned indices spare the check for negative ones
+    total = scene.texel[wp.uint32(row0 + x0)] * wp.uint64(left - bottom_left)
+    total += scene.texel[wp.uint32(row0 + x1)] * wp.uint64(right - bottom_right)
+    total += scene.texel[wp.uint32(row1 + x0)] * wp.uint64(bottom_left)
+    total += scene.texel[wp.uint32(row1 + x1)] * wp.uint64(bottom_right)
+    return total
+
+
+@wp.func
+def lane_colors(lanes: wp.uint64):
+    """Red, green and blue, 0 to 1, of a weighted sum."""
+    red = float(int(lanes & wp.uint64(0x1FFFFF)))
+    green = float(int((lanes >> wp.uint64(21)) & wp.uint64(0x1FFFFF)))
+    blue = float(int(lanes >> wp.uint64(42)))
+    return wp.vec3(red, green, blue) * (1.0 / (255.0 * 8192.0))
+
+
+@wp.func
+def bilinear(scene: SceneData, level: int, u: float, v: float, weight: int):
+    """A repeating image at (u, v), both in [0, 1], v up from its last row, times ``weight``."""
+    size = scene.texture_size[level]
+    first = scene.texture_first[level]
+    x = int(u * float(size[0] << 8)) - 128
+    y = int((1.0 - v) * float(size[1] << 8)) - 128
+    x0 = x >> 8
+    y0 = y >> 8
+    x1 = x0 + 1
+    y1 = y0 + 1
+    # a neighbour is at most one texel beyond an edge
+    if x0 < 0:
+        x0 = size[0] - 1
+    if x1 >= size[0]:
+        x1 = 0
+    if y0 < 0:
+        y0 = size[1] - 1
+    if y1 >= size[1]:
+        y1 = 0
+    return four_texels(scene, first + y0 * size[0], first + y1 * size[0], x0, x1, x & 255, y & 255, weight)
+
+
+@wp.func
+def mip_level(size: wp.vec2, uv_dx: wp.vec2, uv_dy: wp.vec2):
+    """The level of OpenGL for a pixel over which texture coordinates change by ``uv_dx`` and ``uv_dy``, counted from the finest.
+
+    It is the logarithm of the longer side of the pixel in texels.
+    """
+    dx = wp.cw_mul(uv_dx, size)
+    dy = wp.cw_mul(uv_dy, size)
+    return wp.max(0.5 * log2_of(wp.max(wp.max(wp.dot(dx, dx), wp.dot(dy, dy)), 1.0e-12)), 0.0)
+
+
+@wp.func
+def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
+    """A repeating image between two of its levels; 0 to 1."""
+    first = scene.texture_level[texture]
+    last = scene.texture_level[texture + 1] - 1
+    fine = int(wp.min(level, float(last - first)) * 256.0)
+    at = first + (fine >> 8)
+    part_u = u - wp.floor(u)
+    part_v = v - wp.floor(v)
+    far = (fine & 255) * (TOTAL_WEIGHT >> 8)
+    lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
+    lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
+    return lane_colors(lanes)
+
+
+@wp.func
+def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
+    """Six faces (+x, -x, +y, -y, +z, -z, one below the other) seen along ``direction``; 0 to 1. OpenGL 2.1, table 3.19."""
+    x = wp.abs(direction[0])
+    y = wp.abs(direction[1])
+    z = wp.abs(direction[2])
+    face = int(0)
+    major = wp.max(x, wp.max(y, z))
+    s = float(0.0)
+    t = float(0.0)
+    if x >= y and x >= z:
+        t = -direction[1]
+        if direction[0] >= 0.0:
+            s = -direction[2]
+        else:
+            face = 1
+            s = direction[2]
+    elif y >= z:
+        s = direction[0]
+        if direction[1] >= 0.0:
+            face = 2
+            t = direction[2]
+        else:
+            face = 3
+            t = -direction[2]
+    else:
+        t = -direction[1]
+        if direction[2] >= 0.0:
+            face = 4
+            s = direction[0]
+        else:
+            face = 5
+            s = -direction[0]
+    level = scene.texture_level[texture]
+    n = scene.texture_size[level][0]
+    half = 128.0 * float(n) / major
+    limit = (n - 1) << 8
+    px = wp.clamp(int((s + major) * half) - 128, 0, limit)
+    py = wp.clamp(int((t + major) * half) - 128, 0, limit)
+    first = scene.texture_first[level] + face * n * n
+    x0 = px >> 8
+    x1 = wp.min(x0 + 1, n - 1)
+    below = first + wp.min((py >> 8) + 1, n - 1) * n
+    return lane_colors(four_texels(scene, first + (py >> 8) * n, below, x0, x1, px & 255, py & 255, TOTAL_WEIGHT))

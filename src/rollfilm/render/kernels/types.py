@@ -1,0 +1,137 @@
+"""The structures that kernels share, and the key of the visibility buffer."""
+
+import warp as wp
+
+# Bits of a visibility key, from the low end: triangle within its mesh, geom (inverted), inverted reciprocal depth.
+TRIANGLE_BITS = wp.constant(22)
+GEOM_BITS = wp.constant(14)
+MAX_TRIANGLES = 1 << 22
+MAX_GEOMS = 1 << 14
+
+CLUSTER_SIZE = 64
+
+EMPTY_KEY = wp.constant(wp.uint64(0xFFFFFFFFFFFFFFFF))
+
+# A later geom is taken to be nearer by this part of its depth and number modulo 32, so that coincident surfaces show one
+# of them everywhere instead of a pattern of rounding errors. 32 steps are 0.06 mm at one metre, below MuJoCo's own depth buffer.
+LAYER_STEP = wp.constant(2.0e-6)
+LAYER_MASK = wp.constant(31)
+
+
+@wp.struct
+class SceneData:
+    """What does not change between frames. V vertices, T triangles, L levels, M meshes, G geoms, all worlds alike."""
+
+    vertex: wp.array(dtype=wp.vec3)  # (V,) in the mesh's frame
+    normal: wp.array(dtype=wp.vec3)  # (V,)
+    uv: wp.array(dtype=wp.vec2)  # (V,)
+    triangle: wp.array(dtype=wp.vec3i)  # (T,) vertices
+    level_error: wp.array(dtype=float)  # (L,) metres
+    level_first: wp.array(dtype=int)  # (L,) first triangle within the mesh
+    level_count: wp.array(dtype=int)  # (L,) triangles
+    mesh_triangle: wp.array(dtype=int)  # (M,) first triangle
+    mesh_level: wp.array(dtype=int)  # (M,) first level, the finest
+    mesh_levels: wp.array(dtype=int)  # (M,) number of levels
+    mesh_center: wp.array(dtype=wp.vec3)  # (M,)
+    mesh_radius: wp.array(dtype=float)  # (M,)
+    geom_body: wp.array(dtype=int)  # (G,)
+    geom_position: wp.array(dtype=wp.vec3)  # (G,) in the body's frame
+    geom_rotation: wp.array(dtype=wp.mat33)  # (G,)
+    geom_mesh: wp.array(dtype=int)  # (G,) -1 for a plane
+    geom_id: wp.array(dtype=int)  # (G,) the engine's own id
+    geom_half_size: wp.array(dtype=wp.vec2)  # (G,) of planes, 0 for infinite
+    geom_color: wp.array(dtype=wp.vec3)  # (G,)
+    geom_finish: wp.array(dtype=wp.vec3)  # (G,) emission, specular, exponent
+    geom_uv: wp.array(dtype=wp.vec4)  # (G,) scale and offset
+    geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame
+    geom_texture: wp.array(dtype=int)  # (G,) -1 for none
+    plane: wp.array(dtype=int)  # geoms that are planes
+    texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, all textures one after the other
+    texture_level: wp.array(dtype=int)  # (textures + 1,) first mip level, the finest
+    texture_first: wp.array(dtype=int)  # (mip levels,) first texel
+    texture_size: wp.array(dtype=wp.vec2i)  # (mip levels,) width, height
+    skybox: int  # texture or -1
+    light_spot: wp.array(dtype=int)  # (lights,) 1 for a spot, 0 for a directional light
+    light_ambient: wp.array(dtype=wp.vec3)
+    light_diffuse: wp.array(dtype=wp.vec3)
+    light_specular: wp.array(dtype=wp.vec3)
+    light_attenuation: wp.array(dtype=wp.vec3)
+    light_cone: wp.array(dtype=wp.vec2)  # cosine of the cutoff, exponent
+    head_ambient: wp.vec3  # with MuJoCo's own ambient where there is no light at all
+    head_diffuse: wp.vec3
+    head_specular: wp.vec3
+    near: float
+    far: float
+
+
+@wp.struct
+class WorldData:
+    """Where things are in this frame, (B, n) in the world's frame."""
+
+    geom_position: wp.array2d(dtype=wp.vec3)
+    geom_rotation: wp.array2d(dtype=wp.mat33)
+    camera_position: wp.array2d(dtype=wp.vec3)
+    camera_rotation: wp.array2d(dtype=wp.mat33)
+    light_position: wp.array2d(dtype=wp.vec3)
+    light_direction: wp.array2d(dtype=wp.vec3)
+
+
+@wp.struct
+class ViewBatch:
+    """Views of one size. View ``v`` is camera ``v / num_worlds`` of the batch in world ``v % num_worlds``."""
+
+    camera: wp.array(dtype=int)  # which camera of WorldData each camera of the batch is
+    focal: wp.array(dtype=float)  # pixels, one for each camera of the batch
+    num_worlds: int
+    num_geoms: int
+    height: int
+    width: int
+    lod_pixels: float  # error that a level of detail may have on the screen
+
+
+@wp.struct
+class Pictures:
+    """The outputs of a batch of views; those nobody asked for are empty."""
+
+    rgb: wp.array2d(dtype=wp.uint8)  # (views, H * W * 3)
+    depth: wp.array2d(dtype=float)  # (views, H * W)
+    segmentation: wp.array2d(dtype=int)  # (views, H * W)
+
+
+@wp.func
+def layer(geom: int):
+    """The factor on a geom's reciprocal depth that orders coincident surfaces."""
+    return 1.0 + float(geom & LAYER_MASK) * LAYER_STEP
+
+
+@wp.func
+def depth_key(inverse_depth: float):
+    """The upper part of a key: the nearer, the smaller. The sign and the last three bits of the float are dropped."""
+    bits = wp.cast(inverse_depth, wp.uint32) >> wp.uint32(3)
+    return wp.uint64(wp.uint32(0x0FFFFFFF) - bits) << wp.uint64(36)
+
+
+@wp.func
+def surface_key(geom: int, triangle: int):
+    """The lower part of a key: at equal depth the later geom is seen, then the earlier triangle."""
+    return (wp.uint64(16383 - geom) << wp.uint64(22)) | wp.uint64(triangle)
+
+
+@wp.func
+def key_geom(key: wp.uint64):
+    """The geom of a key."""
+    return 16383 - int((key >> wp.uint64(22)) & wp.uint64(16383))
+
+
+@wp.func
+def key_triangle(key: wp.uint64):
+    """The triangle of a key, counted within its mesh."""
+    return int(key & wp.uint64(4194303))
+
+
+@wp.func
+def key_inverse_depth(key: wp.uint64):
+    """The reciprocal depth that a key was made of, to a part in two millions."""
+    bits = wp.uint32(0x0FFFFFFF) - wp.uint32(key >> wp.uint64(36))
+    # the middle of the interval that was rounded away
+    return wp.cast((bits << wp.uint32(3)) | wp.uint32(4), wp.float32)

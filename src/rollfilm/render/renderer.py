@@ -1,0 +1,156 @@
+"""The batched renderer: every camera of all worlds in one call."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import warp as wp
+from numpy.typing import NDArray
+
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.geometry import quat_from_matrix
+from rollfilm.render.batch import CameraBatch, group_cameras
+from rollfilm.render.cpu import CpuPipeline
+from rollfilm.render.cuda import CudaPipeline
+from rollfilm.render.device import cpu_threads, resolve_device
+from rollfilm.render.frames import CameraFrames, Frames
+from rollfilm.render.kernels.place import Poses
+from rollfilm.render.kernels.types import WorldData
+from rollfilm.render.poses import PoseBuffer
+from rollfilm.render.request import CameraRequest
+from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
+from rollfilm.scene import Camera, PoseSource, Scene
+
+__all__ = ["BatchRenderer"]
+
+#: Error of a level of detail on the screen, pixels.
+LOD_PIXELS = 0.5
+
+
+class BatchRenderer:
+    """Films B worlds of one scene with any number of cameras, each with its own size and outputs.
+
+    Pictures of the same state are the same bytes, whatever the batch size, the world's place in it, the other cameras or the
+    number of threads. Nothing is kept from frame to frame.
+
+    Args:
+        scene: what can be seen.
+        num_worlds: B.
+        cameras: what to film; names must differ.
+        device: ``"cpu"`` or ``"cuda:N"``.
+        num_threads: host threads on the CPU; all cores that this process may use if None.
+        lod_pixels: how far a simplified surface may lie from the true one on the screen, pixels; 0 draws full detail.
+
+    Raises:
+        InvalidArgumentError: no camera, two of one name, or a number out of its range.
+        NotFoundError: a camera's name is unknown.
+        DeviceError: there is no such device.
+        MemoryBudgetError: the pictures need more memory than there is.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        num_worlds: int,
+        cameras: Sequence[CameraRequest],
+        *,
+        device: str = "cpu",
+        num_threads: int | None = None,
+        lod_pixels: float = LOD_PIXELS,
+    ) -> None:
+        if num_worlds < 1:
+            raise InvalidArgumentError(f"num_worlds is {num_worlds}; it must be at least 1")
+        if num_threads is not None and num_threads < 1:
+            raise InvalidArgumentError(f"num_threads is {num_threads}; it must be at least 1, or None for all cores")
+        if not lod_pixels >= 0:
+            raise InvalidArgumentError(f"lod_pixels is {lod_pixels}; it must be 0 or more")
+        self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
+        self._cameras = self._resolve_cameras()
+        self._device = resolve_device(device)
+        packed = pack_scene(scene, self._device)
+        self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
+        self._world = self._allocate_world()
+        self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
+        self._bodies = self._pack_bodies()
+        self._batches = [
+            CameraBatch.build(indices, self._requests, self._cameras, packed, num_worlds, lod_pixels, self._device)
+            for indices in group_cameras(self._requests)
+        ]
+        if self._device.is_cuda:
+            self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)
+        else:
+            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads or cpu_threads())
+        self._frames = self._export_frames()
+
+    @property
+    def num_worlds(self) -> int:
+        """B."""
+        return self._num_worlds
+
+    @property
+    def cameras(self) -> tuple[CameraRequest, ...]:
+        """What is filmed, in the order it was asked for."""
+        return self._requests
+
+    @property
+    def device(self) -> str:
+        """Where it renders."""
+        return str(self._device)
+
+    def render(self, source: PoseSource) -> Frames:
+        """Film the current state of ``source``.
+
+        On CUDA the pictures are ready in the order of the device's current stream; the host does not wait for them.
+
+        Returns:
+            The pictures, which the next call overwrites, with the counter of the state that they show.
+
+        Raises:
+            InvalidArgumentError: the poses have a wrong shape, dtype or device, or are not finite.
+        """
+        self._poses.load(source.body_poses())
+        self._bodies.position, self._bodies.quat_wxyz = self._poses.position, self._poses.quat_wxyz
+        self._pipeline.render(self._bodies, self._placements)
+        return Frames(self._frames, source.state_count)
+
+    def camera_poses(self) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Where the cameras were in the last frame: position (B, 3), metres, and rotation (B, 4), wxyz, OpenGL axes; on the host."""
+        position = self._world.camera_position.numpy()
+        quat = quat_from_matrix(self._world.camera_rotation.numpy()).astype(np.float32)
+        return {camera.name: (position[:, i].copy(), quat[:, i]) for i, camera in enumerate(self._cameras)}
+
+    def close(self) -> None:
+        """End the renderer's threads. It cannot render afterwards."""
+        self._pipeline.close()
+
+    def _resolve_cameras(self) -> tuple[Camera, ...]:
+        if not self._requests:
+            raise InvalidArgumentError("no camera was asked for; name at least one")
+        names = [request.name for request in self._requests]
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise InvalidArgumentError(f"camera {doubled[0]!r} was asked for more than once; give the second a name of its own")
+        return tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
+
+    def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
+        world = WorldData()
+        for name, count in (("geom", len(self._scene.geoms)), ("camera", len(self._cameras))):
+            setattr(world, f"{name}_position", wp.zeros((self._num_worlds, count), dtype=wp.vec3, device=self._device))
+            setattr(world, f"{name}_rotation", wp.zeros((self._num_worlds, count), dtype=wp.mat33, device=self._device))
+        lights = (self._num_worlds, len(self._scene.lights))
+        world.light_position = wp.zeros(lights, dtype=wp.vec3, device=self._device)
+        world.light_direction = wp.zeros(lights, dtype=wp.vec3, device=self._device)
+        return world
+
+    def _pack_bodies(self) -> Poses:  # pyright: ignore[reportInvalidTypeForm]
+        bodies = self._scene.bodies
+        first, members = pack_subtrees(bodies.parent)
+        poses = Poses()
+        weighted = np.concatenate([bodies.center_of_mass, bodies.mass[:, None]], axis=1).astype(np.float32)
+        poses.center_of_mass = wp.array(weighted, dtype=wp.vec4, device=self._device)
+        poses.subtree_first = wp.array(first, dtype=int, device=self._device)
+        poses.subtree_body = wp.array(members, dtype=int, device=self._device)
+        return poses
+
+    def _export_frames(self) -> dict[str, CameraFrames]:
+        by_name = {name: frames for batch in self._batches for name, frames in batch.frames().items()}
+        return {request.name: by_name[request.name] for request in self._requests}

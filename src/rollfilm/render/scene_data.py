@@ -1,0 +1,206 @@
+"""A scene's description as arrays on a device."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+from numpy.typing import NDArray
+
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.geometry import matrix_from_quat
+from rollfilm.render.kernels.place import FIXED, TARGET_BODY, TARGET_BODY_COM, TRACK, TRACK_COM, Placements
+from rollfilm.render.kernels.types import CLUSTER_SIZE, MAX_GEOMS, MAX_TRIANGLES, SceneData
+from rollfilm.scene import Follow, Mesh, Placement, Scene, Texture
+
+__all__ = ["PackedScene", "pack_placements", "pack_scene", "pack_subtrees"]
+
+_FOLLOW = {
+    Follow.FIXED: FIXED,
+    Follow.TRACK: TRACK,
+    Follow.TRACK_COM: TRACK_COM,
+    Follow.TARGET_BODY: TARGET_BODY,
+    Follow.TARGET_BODY_COM: TARGET_BODY_COM,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PackedScene:
+    """A scene on a device.
+
+    Attributes:
+        data: the structure that kernels take.
+        has_textures, has_spots: what kernels are specialised for.
+        worst_clusters: clusters that one view draws if it sees every mesh at its finest level.
+    """
+
+    data: SceneData  # pyright: ignore[reportInvalidTypeForm]
+    has_textures: bool
+    has_spots: bool
+    worst_clusters: int
+
+
+def _array(values: object, dtype: object, device: wp.Device, width: int = 0) -> wp.array:
+    """A device array of scalars, or of vectors of ``width``."""
+    kind = np.int32 if dtype in (int, wp.vec3i, wp.vec2i) else np.float32
+    host = np.ascontiguousarray(values, dtype=kind)
+    shape = {0: (-1,), 9: (-1, 3, 3)}.get(width, (-1, width))
+    return wp.array(host.reshape(shape), dtype=dtype, device=device)
+
+
+def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
+    vertices, normals, uvs, triangles = [], [], [], []
+    error, first, count, mesh_triangle, mesh_level = [], [], [], [], []
+    num_vertices = num_triangles = 0
+    for mesh in meshes:
+        mesh_triangle.append(num_triangles)
+        mesh_level.append(len(error))
+        for level in mesh.levels:
+            first.append(num_triangles - mesh_triangle[-1])
+            count.append(len(level.triangles))
+            error.append(level.error_m)
+            vertices.append(level.vertices)
+            normals.append(level.normals)
+            uvs.append(np.zeros((len(level.vertices), 2)) if level.uvs is None else level.uvs)
+            triangles.append(level.triangles + num_vertices)
+            num_vertices += len(level.vertices)
+            num_triangles += len(level.triangles)
+        if num_triangles - mesh_triangle[-1] > MAX_TRIANGLES:
+            raise InvalidArgumentError(
+                f"mesh {mesh.name!r} has {num_triangles - mesh_triangle[-1]} triangles in all its levels of detail; "
+                f"at most {MAX_TRIANGLES} can be drawn: simplify it"
+            )
+
+    def joined(parts: list[NDArray], width: int) -> NDArray:
+        return np.concatenate(parts) if parts else np.zeros((0, width))
+
+    data.vertex = _array(joined(vertices, 3), wp.vec3, device, 3)
+    data.normal = _array(joined(normals, 3), wp.vec3, device, 3)
+    data.uv = _array(joined(uvs, 2), wp.vec2, device, 2)
+    data.triangle = _array(joined(triangles, 3), wp.vec3i, device, 3)
+    data.level_error = _array(error, float, device)
+    data.level_first = _array(first, int, device)
+    data.level_count = _array(count, int, device)
+    data.mesh_triangle = _array(mesh_triangle, int, device)
+    data.mesh_level = _array(mesh_level, int, device)
+    data.mesh_levels = _array([len(mesh.levels) for mesh in meshes], int, device)
+    data.mesh_center = _array([mesh.center for mesh in meshes], wp.vec3, device, 3)
+    data.mesh_radius = _array([mesh.radius for mesh in meshes], float, device)
+
+
+def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
+    geoms = scene.geoms
+    if len(geoms) > MAX_GEOMS:
+        raise InvalidArgumentError(f"the scene has {len(geoms)} visible geoms; at most {MAX_GEOMS} can be drawn")
+    data.geom_body = _array([g.body for g in geoms], int, device)
+    data.geom_position = _array([g.position for g in geoms], wp.vec3, device, 3)
+    rotations = matrix_from_quat(np.array([g.quat_wxyz for g in geoms]).reshape(-1, 4))
+    data.geom_rotation = _array(rotations, wp.mat33, device, 9)
+    data.geom_mesh = _array([g.mesh for g in geoms], int, device)
+    data.geom_id = _array([g.source_id for g in geoms], int, device)
+    data.geom_half_size = _array([g.plane_half_size for g in geoms], wp.vec2, device, 2)
+    data.geom_color = _array([g.material.rgba[:3] for g in geoms], wp.vec3, device, 3)
+    finish = [(g.material.emission, g.material.specular, 128.0 * g.material.shininess) for g in geoms]
+    data.geom_finish = _array(finish, wp.vec3, device, 3)
+    data.geom_uv = _array([(*g.uv_scale, *g.uv_offset) for g in geoms], wp.vec4, device, 4)
+    local = [g.mesh < 0 or scene.meshes[g.mesh].levels[0].uvs is None for g in geoms]
+    data.geom_uv_local = _array(local, int, device)
+    flat = [g.material.texture >= 0 and scene.textures[g.material.texture].kind == "2d" for g in geoms]
+    data.geom_texture = _array([g.material.texture if f else -1 for g, f in zip(geoms, flat, strict=True)], int, device)
+    data.plane = _array([i for i, g in enumerate(geoms) if g.mesh < 0], int, device)
+
+
+def _mip_levels(texture: Texture) -> list[NDArray[np.uint8]]:
+    """Every image of a texture from the finest on, (H, W, 3); halves are means of 2 x 2 texels. Cube maps have one, of 6 H rows."""
+    if texture.kind != "2d":
+        return [texture.pixels.reshape(-1, texture.pixels.shape[-2], 3)]
+    levels = [texture.pixels]
+    image = texture.pixels.astype(np.float32)
+    while max(image.shape[:2]) > 1:
+        # an odd last row or column counts twice, so that every size has a next one
+        image = np.pad(image, ((0, image.shape[0] % 2), (0, image.shape[1] % 2), (0, 0)), mode="edge")
+        h, w = image.shape[0] // 2, image.shape[1] // 2
+        image = image.reshape(h, 2, w, 2, 3).mean(axis=(1, 3))
+        levels.append(np.rint(image).astype(np.uint8))
+    return levels
+
+
+def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
+    texels, level, first, size = [], [0], [], []
+    total = 0
+    for texture in scene.textures:
+        for image in _mip_levels(texture):
+            height = image.shape[0] if texture.kind == "2d" else image.shape[1]
+            first.append(total)
+            size.append((image.shape[1], height))
+            total += image.shape[0] * image.shape[1]
+            wide = image.astype(np.uint64)
+            texels.append((wide[..., 0] | (wide[..., 1] << 21) | (wide[..., 2] << 42)).reshape(-1))
+        level.append(len(first))
+    packed = np.concatenate(texels) if texels else np.zeros(0, np.uint64)
+    data.texel = wp.array(packed, dtype=wp.uint64, device=device)
+    data.texture_level = _array(level, int, device)
+    data.texture_first = _array(first, int, device)
+    data.texture_size = _array(size, wp.vec2i, device, 2)
+    data.skybox = scene.skybox
+
+
+def _pack_lights(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
+    lights = scene.lights
+    data.light_spot = _array([light.kind == "spot" for light in lights], int, device)
+    data.light_ambient = _array([light.ambient for light in lights], wp.vec3, device, 3)
+    data.light_diffuse = _array([light.diffuse for light in lights], wp.vec3, device, 3)
+    data.light_specular = _array([light.specular for light in lights], wp.vec3, device, 3)
+    data.light_attenuation = _array([light.attenuation for light in lights], wp.vec3, device, 3)
+    # a cone of 180 degrees is none: below every cosine that rounding can give
+    cone = [(np.cos(light.cutoff_rad) if light.cutoff_rad < np.pi - 1e-6 else -2.0, light.exponent) for light in lights]
+    data.light_cone = _array(cone, wp.vec2, device, 2)
+    head = scene.headlight
+    data.head_ambient = wp.vec3(*head.ambient) if head else wp.vec3(0.0 if lights else 0.3)
+    data.head_diffuse = wp.vec3(*head.diffuse) if head else wp.vec3(0.0)
+    data.head_specular = wp.vec3(*head.specular) if head else wp.vec3(0.0)
+
+
+def pack_scene(scene: Scene, device: wp.Device) -> PackedScene:
+    """Put ``scene`` on ``device``.
+
+    Raises:
+        InvalidArgumentError: more geoms or triangles than a visibility key has room for.
+    """
+    data = SceneData()
+    _pack_meshes(data, scene.meshes, device)
+    _pack_geoms(data, scene, device)
+    _pack_textures(data, scene, device)
+    _pack_lights(data, scene, device)
+    data.near, data.far = scene.near_m, scene.far_m
+    clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
+    return PackedScene(
+        data=data,
+        has_textures=bool((data.geom_texture.numpy() >= 0).any()),
+        has_spots=any(light.kind == "spot" for light in scene.lights),
+        worst_clusters=sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0),
+    )
+
+
+def pack_placements(placements: list[Placement], device: wp.Device) -> Placements:  # pyright: ignore[reportInvalidTypeForm]
+    """How things hang on bodies, as kernels take it."""
+    data = Placements()
+    data.body = _array([p.body for p in placements], int, device)
+    data.position = _array([p.position for p in placements], wp.vec3, device, 3)
+    data.rotation = _array(matrix_from_quat(np.array([p.quat_wxyz for p in placements]).reshape(-1, 4)), wp.mat33, device, 9)
+    data.follow = _array([int(_FOLLOW[p.follow]) for p in placements], int, device)
+    data.target = _array([p.target for p in placements], int, device)
+    return data
+
+
+def pack_subtrees(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For every body the bodies of its subtree, itself first: where each list begins, int32 (bodies + 1,), and all lists in a row."""
+    lists: list[list[int]] = [[i] for i in range(len(parent))]
+    for i in range(1, len(parent)):
+        ancestor = int(parent[i])
+        while True:
+            lists[ancestor].append(i)
+            if ancestor == 0:
+                break
+            ancestor = int(parent[ancestor])
+    first = np.cumsum([0] + [len(members) for members in lists])
+    return first.astype(np.int32), np.concatenate([np.array(members) for members in lists]).astype(np.int32)
