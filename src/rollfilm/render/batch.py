@@ -84,7 +84,7 @@ class CameraBatch:
             segmentation="segmentation" in asked,
             textures=packed.has_textures,
             skybox=data.skybox >= 0,
-            planes=data.plane.shape[0] > 0,
+            planes=data.plane.shape[0],
             lights=data.light_spot.shape[0],
             spots=packed.has_spots,
         )

@@ -13,6 +13,7 @@ from rollfilm.render.kernels.light import light_by_directional, light_by_head, l
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
+    Plane,
     Surface,
     make_eye,
     make_plane,
@@ -25,7 +26,7 @@ from rollfilm.render.kernels.shade import (
     texture_coordinates,
     to_byte,
 )
-from rollfilm.render.kernels.texture import mip_level, trilinear
+from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
 PIXELS_PER_THREAD = wp.constant(4)
@@ -35,6 +36,7 @@ PIXELS_PER_THREAD = wp.constant(4)
 def shade_kernel(features: Features):
     """The kernel for these features."""
     load_surface, background = shading(features)
+    trilinear = sampling(branches=True)
 
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
@@ -56,8 +58,8 @@ def shade_kernel(features: Features):
                 color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
         return color
 
-    # approximate division and square root: far below what a byte of color shows
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True})
+    # approximate division and square root: far below what a byte of color shows; 64 registers: more warps hide more waiting
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(256, 4))
     def shade(
         first_view: int,
         scene: SceneData,
@@ -72,25 +74,29 @@ def shade_kernel(features: Features):
         first = PIXELS_PER_THREAD * quarter
         end = wp.min(first + PIXELS_PER_THREAD, batch.height)
         eye = make_eye(world, batch, v)
-        if wp.static(features.planes):
-            for p in range(scene.plane.shape[0]):
-                plane = make_plane(scene, world, eye, scene.plane[p])
-                if plane.seen == 1:
-                    for y in range(first, end):
-                        pixel = y * batch.width + x
-                        key = plane_key(scene, world, eye, plane, pixel_ray(eye, x, y))
-                        vis[row, pixel] = wp.min(vis[row, pixel], key)
+        plane = Plane()
+        if wp.static(features.planes > 0):
+            plane = make_plane(scene, world, eye, scene.plane[0])
         surface = Surface()
         known = EMPTY_KEY
         for y in range(first, end):
             pixel = y * batch.width + x
+            ray = pixel_ray(eye, x, y)
             key = vis[row, pixel]
+            if wp.static(features.planes > 0):
+                if plane.seen == 1:
+                    key = wp.min(key, plane_key(scene, world, eye, plane, ray))
+            if wp.static(features.planes > 1):
+                # one plane is the rule: more are set up again at every pixel
+                for p in range(1, scene.plane.shape[0]):
+                    other = make_plane(scene, world, eye, scene.plane[p])
+                    if other.seen == 1:
+                        key = wp.min(key, plane_key(scene, world, eye, other, ray))
             if wp.static(features.segmentation):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
             if wp.static(features.depth):
                 pictures.depth[v, pixel] = seen_depth(key)
             if wp.static(features.rgb):
-                ray = pixel_ray(eye, x, y)
                 color = wp.vec3(0.0)
                 if key == EMPTY_KEY:
                     color = background(scene, ray)
