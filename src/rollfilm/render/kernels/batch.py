@@ -15,7 +15,7 @@ wp.set_module_options({"fast_math": True})
 
 CLUSTER = wp.constant(64)
 TILE = wp.constant(16)  # side of a tile, pixels
-LARGE = wp.constant(400)  # pixels in the bounding box above which a triangle is cut into tiles
+LARGE = wp.constant(1024)  # pixels in the bounding box above which a triangle is cut into tiles
 
 
 @wp.struct

@@ -5,7 +5,7 @@ import warp as wp
 from rollfilm.render.kernels.types import SceneData, ViewBatch, depth_key, layer, surface_key
 
 # columns of a bounding box from which on it pays to find the ends of each row
-WIDE = wp.constant(6)
+WIDE = wp.constant(4)
 
 
 @wp.struct
@@ -140,10 +140,10 @@ def project(p: wp.vec3, focal: float, center_x: float, center_y: float):
 @wp.func
 def camera_triangle(scene: SceneData, mesh: int, triangle: int, rotation: wp.mat33, position: wp.vec3):
     """The three corners of a triangle in the camera's frame."""
-    first = 3 * (scene.mesh_triangle[mesh] + triangle)
-    a = rotation * scene.corner[first] + position
-    b = rotation * scene.corner[first + 1] + position
-    c = rotation * scene.corner[first + 2] + position
+    t = scene.mesh_triangle[mesh] + triangle
+    a = rotation * wp.vec3(scene.corner[0, t], scene.corner[1, t], scene.corner[2, t]) + position
+    b = rotation * wp.vec3(scene.corner[3, t], scene.corner[4, t], scene.corner[5, t]) + position
+    c = rotation * wp.vec3(scene.corner[6, t], scene.corner[7, t], scene.corner[8, t]) + position
     return a, b, c
 
 

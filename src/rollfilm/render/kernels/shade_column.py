@@ -1,4 +1,4 @@
-"""Shading for a GPU: one thread shades four pixels of a column, so that camera and planes, and often the triangle, are read once.
+"""Shading for a GPU: one thread shades eight pixels of a column, so that camera and planes, and often the triangle, are read once.
 
 Threads side by side shade pixels side by side, so that memory is read and written in runs. What is computed is what ``shade_row``
 computes for a chunk.
@@ -29,7 +29,7 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
-PIXELS_PER_THREAD = wp.constant(4)
+PIXELS_PER_THREAD = wp.constant(8)
 
 
 @cache
@@ -58,8 +58,8 @@ def shade_kernel(features: Features):
                 color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
         return color
 
-    # approximate division and square root: far below what a byte of color shows; 64 registers: more warps hide more waiting
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(256, 4))
+    # approximate division and square root: far below what a byte of color shows; few registers: more warps hide more waiting
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(256, 3))
     def shade(
         first_view: int,
         scene: SceneData,
@@ -68,10 +68,10 @@ def shade_kernel(features: Features):
         vis: wp.array2d(dtype=wp.uint64),
         pictures: Pictures,
     ):
-        """One thread for four pixels of a column; the last of a column may have fewer."""
-        row, quarter, x = wp.tid()
+        """One thread for eight pixels of a column; the last of a column may have fewer. Leaves the visibility buffer empty."""
+        row, part, x = wp.tid()
         v = row + first_view
-        first = PIXELS_PER_THREAD * quarter
+        first = PIXELS_PER_THREAD * part
         end = wp.min(first + PIXELS_PER_THREAD, batch.height)
         eye = make_eye(world, batch, v)
         plane = Plane()
@@ -83,6 +83,8 @@ def shade_kernel(features: Features):
             pixel = y * batch.width + x
             ray = pixel_ray(eye, x, y)
             key = vis[row, pixel]
+            if key != EMPTY_KEY:
+                vis[row, pixel] = EMPTY_KEY
             if wp.static(features.planes > 0):
                 if plane.seen == 1:
                     key = wp.min(key, plane_key(scene, world, eye, plane, ray))
