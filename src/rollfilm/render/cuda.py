@@ -7,7 +7,7 @@ import warp as wp
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.batch import WorkLists, cull, raster_clusters, raster_tiles
 from rollfilm.render.kernels.place import Placements, Poses, place
-from rollfilm.render.kernels.shade_quad import PIXELS_PER_THREAD, shade_kernel
+from rollfilm.render.kernels.shade_column import PIXELS_PER_THREAD, shade_kernel
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
 
 __all__ = ["CudaPipeline"]
@@ -84,7 +84,7 @@ class CudaPipeline:
         wp.launch(raster_tiles, dim=(workers, 32), inputs=inputs, device=device, block_dim=32)
         wp.launch(
             shade_kernel(batch.features),
-            dim=(count, views.height, -(-views.width // PIXELS_PER_THREAD)),
+            dim=(count, -(-views.height // PIXELS_PER_THREAD), views.width),
             inputs=[first, scene, world, views, vis, batch.pictures],
             device=device,
         )

@@ -77,6 +77,7 @@ def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -
     data.normal = _array(joined(normals, 3), wp.vec3, device, 3)
     data.uv = _array(joined(uvs, 2), wp.vec2, device, 2)
     data.triangle = _array(joined(triangles, 3), wp.vec3i, device, 3)
+    data.corner = _array(joined(vertices, 3)[joined(triangles, 3).astype(np.int32).reshape(-1)], wp.vec3, device, 3)
     data.level_error = _array(error, float, device)
     data.level_first = _array(first, int, device)
     data.level_count = _array(count, int, device)

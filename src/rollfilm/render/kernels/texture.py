@@ -4,6 +4,8 @@ A texel is three lanes of 21 bits in one 64-bit word (red lowest), so that one m
 numbers that add up to 8192, so that eight bits of color and thirteen of weight just fill a lane.
 """
 
+from functools import cache
+
 import warp as wp
 
 from rollfilm.render.kernels.power import log2_of
@@ -70,19 +72,29 @@ def mip_level(size: wp.vec2, uv_dx: wp.vec2, uv_dy: wp.vec2):
     return wp.max(0.5 * log2_of(wp.max(wp.max(wp.dot(dx, dx), wp.dot(dy, dy)), 1.0e-12)), 0.0)
 
 
-@wp.func
-def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
-    """A repeating image between two of its levels; 0 to 1."""
-    first = scene.texture_level[texture]
-    last = scene.texture_level[texture + 1] - 1
-    fine = int(wp.min(level, float(last - first)) * 256.0)
-    at = first + (fine >> 8)
-    part_u = u - wp.floor(u)
-    part_v = v - wp.floor(v)
-    far = (fine & 255) * (TOTAL_WEIGHT >> 8)
-    lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
-    lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
-    return lane_colors(lanes)
+@cache
+def sampling(*, branches: bool):
+    """The function that samples a texture, with branches that save work (for a GPU) or without any (for vector units)."""
+
+    @wp.func
+    def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
+        """A repeating image between two of its levels; 0 to 1."""
+        first = scene.texture_level[texture]
+        last = scene.texture_level[texture + 1] - 1
+        fine = int(wp.min(level, float(last - first)) * 256.0)
+        at = first + (fine >> 8)
+        part_u = u - wp.floor(u)
+        part_v = v - wp.floor(v)
+        far = (fine & 255) * (TOTAL_WEIGHT >> 8)
+        lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
+        if wp.static(branches):
+            if far > 0:
+                lanes += bilinear(scene, at + 1, part_u, part_v, far)
+        else:
+            lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
+        return lane_colors(lanes)
+
+    return trilinear
 
 
 @wp.func

@@ -26,6 +26,7 @@ class SceneData:
     normal: wp.array(dtype=wp.vec3)  # (V,)
     uv: wp.array(dtype=wp.vec2)  # (V,)
     triangle: wp.array(dtype=wp.vec3i)  # (T,) vertices
+    corner: wp.array(dtype=wp.vec3)  # (3 T,) their vertices in a row: the raster pass reads nothing else
     level_error: wp.array(dtype=float)  # (L,) metres
     level_first: wp.array(dtype=int)  # (L,) first triangle within the mesh
     level_count: wp.array(dtype=int)  # (L,) triangles
