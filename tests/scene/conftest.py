@@ -11,15 +11,18 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("ROLLFILM_CACHE", str(tmp_path / "cache"))
+    # MuJoCo writes its log where it is called
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session")
-def mujoco_painter():
+def mujoco_painter(tmp_path_factory):
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("mujoco_painter.py"))],
         env={"MUJOCO_GL": "egl", **os.environ},
+        cwd=tmp_path_factory.mktemp("painter"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

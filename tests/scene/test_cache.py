@@ -68,7 +68,7 @@ def test_what_changes_the_levels_changes_the_entry(builds):
     assert len(entries()) == 6
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "not an archive", "other arrays"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "not an archive", "other arrays", "parts of another entry"])
 def test_a_damaged_entry_is_built_again(builds, damage):
     surface = sphere_surface()
     good = cache.cached_levels(surface)
@@ -86,6 +86,9 @@ def test_a_damaged_entry_is_built_again(builds, damage):
             path.write_bytes(b"x" * 100)
         case "other arrays":
             np.savez(path, counts=np.array([[1, 2]]))
+        case "parts of another entry":
+            arrays = dict(np.load(path))
+            np.savez(path, **{**arrays, "counts": arrays["counts"] + 1})
     assert same(cache.cached_levels(surface), good)
     assert len(builds) == 2
     assert same(cache.cached_levels(surface), good)

@@ -21,7 +21,7 @@ def views(what, more=""):
 
 MODEL = f"""<mujoco><worldbody>
   <body name="arm" pos="0 0 1"><freejoint/><geom size=".1" pos=".1 0 0"/>
-    <body name="hand" pos=".5 0 0"><joint type="ball"/><geom type="box" size=".1 .2 .1" pos="0 .3 0"/>
+    <body name="hand" pos=".5 0 0" euler="50 20 -70"><joint type="ball"/><geom type="box" size=".1 .2 .1" pos="0 .3 0"/>
       {views("camera", 'euler="20 30 40"')} {views("light", 'dir="1 2 -1"')}</body></body>
   <body name="other" pos="2 1 0"><freejoint/><geom size=".1"/>
     <body pos="0 0 .4"><joint axis="1 0 0"/><geom type="capsule" size=".05 .3" pos="0 .3 0"/></body></body>

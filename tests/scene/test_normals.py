@@ -17,9 +17,22 @@ def test_edges_of_a_box_stay_sharp_and_become_smooth_at_a_larger_angle():
     flat, _ = face_normals(vertices, triangles)
     sharp = crease_normals(vertices, triangles, math.radians(40))
     assert np.allclose(sharp, flat[:, None])
-    # at a corner of a box the three faces weigh the same: each has a right angle there
     smooth = crease_normals(vertices, triangles, math.radians(91))
-    assert np.allclose(np.abs(smooth), 1 / math.sqrt(3))
+    for vertex in range(len(vertices)):
+        around = smooth[triangles == vertex]
+        assert np.allclose(around, around[0])
+        # it leans towards all three faces, and most towards the largest, the one across x
+        assert (around[0] * np.sign(vertices[vertex]) > 0.1).all()
+        assert np.argmax(np.abs(around[0])) == 0
+
+
+def test_a_large_flat_face_stays_flat_beside_a_small_round_edge():
+    # a strip of length 10 and one of length 0.1 that bends away by 30 degrees
+    bend = 0.1 * np.array([math.cos(math.radians(30)), 0, -math.sin(math.radians(30))])
+    ends = np.array([[0, 0, 0], [10, 0, 0], np.array([10, 0, 0]) + bend])
+    vertices = np.concatenate([ends, ends + np.array([0, 1, 0])])
+    triangles = np.array([[0, 1, 4], [0, 4, 3], [1, 2, 5], [1, 5, 4]])
+    assert crease_normals(vertices, triangles)[:2, :, 2].min() > 0.999
 
 
 def test_a_sphere_is_smooth():
