@@ -38,7 +38,7 @@ class CudaPipeline:
         self._visibility = wp.full(most_pixels, EMPTY_KEY, dtype=wp.uint64, device=device)
         lists = WorkLists()
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
-        lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec3, device=device)
+        lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
         lists.cluster = wp.empty(max(1, min(most_views * worst_clusters, MAX_CLUSTERS)), dtype=wp.vec4i, device=device)
         lists.tile = wp.empty(min(most_pixels // 32 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
         lists.count = wp.zeros(2, dtype=int, device=device)
@@ -79,7 +79,7 @@ class CudaPipeline:
         lists.count.zero_()
         workers = 64 * device.sm_count
         wp.launch(cull, dim=(count, views.num_geoms), inputs=[first, scene, world, views, lists, vis], device=device, block_dim=64)
-        inputs = [first, workers, scene, views, lists, vis]
+        inputs = [workers, scene, views, lists, vis]
         wp.launch(raster_clusters, dim=(workers, 64), inputs=inputs, device=device, block_dim=64)
         wp.launch(raster_tiles, dim=(workers, 32), inputs=inputs, device=device, block_dim=32)
         wp.launch(
