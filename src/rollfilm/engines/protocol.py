@@ -23,6 +23,7 @@ class EngineState:
         qvel: float64 (B, nv), generalised velocities.
         body_position: float32 (B, bodies, 3), world frame.
         body_quat_wxyz: float32 (B, bodies, 4), world from body.
+        sensors: float64 (B, S), what the model's sensors measure, in the engine's order; S is 0 for a model without sensors.
     """
 
     time: NDArray[np.float64]
@@ -30,6 +31,7 @@ class EngineState:
     qvel: NDArray[np.float64]
     body_position: NDArray[np.float32]
     body_quat_wxyz: NDArray[np.float32]
+    sensors: NDArray[np.float64]
 
 
 @runtime_checkable
@@ -39,6 +41,11 @@ class Engine(PoseSource, Protocol):
     @property
     def control_size(self) -> int:
         """A, the number of actuators."""
+        ...
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Worlds (B,) whose simulation became unstable: they keep their last good state and stand still until reset or set."""
         ...
 
     def reset(
@@ -51,8 +58,18 @@ class Engine(PoseSource, Protocol):
         """Put the masked worlds into the model's initial state, or into ``qpos`` (B, nq) and ``qvel`` (B, nv); others stay as they are."""
         ...
 
-    def step(self, control: NDArray[np.float64], substeps: int = 1) -> None:
-        """Hold ``control`` (B, A) for ``substeps`` steps of physics, in every world."""
+    def set_mocap(
+        self,
+        world_mask: NDArray[np.bool_] | None = None,
+        *,
+        position: NDArray[np.float64] | None = None,
+        quat_wxyz: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Move the bodies that no physics moves to ``position`` (B, M, 3) and ``quat_wxyz`` (B, M, 4); what is not given stays."""
+        ...
+
+    def step(self, control: NDArray[np.float64], substeps: int = 1, *, world_mask: NDArray[np.bool_] | None = None) -> None:
+        """Hold ``control`` (B, A) for ``substeps`` steps of physics in the masked worlds; others stand still."""
         ...
 
     def read_state(self) -> EngineState:

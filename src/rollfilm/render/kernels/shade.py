@@ -57,11 +57,9 @@ class Surface:
     facet: wp.vec3  # normal of the triangle itself
     texture: int
     texture_size: wp.vec2  # width and height of its finest level
-    uv_local: int
-    # Texture coordinates from the ray: u/weight and v/weight, or, if local, depth * u - weight[0] and depth * v - weight[1].
-    u: wp.vec3
+    u: wp.vec3  # texture coordinates from the point that is seen, but for their offset
     v: wp.vec3
-    weight: wp.vec3
+    uv_offset: wp.vec2
 
 
 @wp.func
@@ -121,16 +119,16 @@ def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: 
     """Fold a geom's scale and offset into the texture coordinates; take them from the geom's frame where the mesh has none."""
     surface = plain
     m = scene.geom_uv[geom]
+    surface.uv_offset = wp.vec2(m[2], m[3])
     if scene.geom_uv_local[geom] == 1:
         rotation = world.geom_rotation[eye.world, geom]
         origin = world.geom_position[eye.world, geom] - eye.position
-        surface.uv_local = 1
         surface.u = m[0] * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
         surface.v = m[1] * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
-        surface.weight = wp.vec3(wp.dot(surface.u, origin) - m[2], wp.dot(surface.v, origin) - m[3], 0.0)
+        surface.uv_offset -= wp.vec2(wp.dot(surface.u, origin), wp.dot(surface.v, origin))
     else:
-        surface.u = m[0] * surface.u + m[2] * surface.weight
-        surface.v = m[1] * surface.v + m[3] * surface.weight
+        surface.u = m[0] * surface.u
+        surface.v = m[1] * surface.v
     return surface
 
 
@@ -161,9 +159,9 @@ def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
         uva = scene.uv[t[0]]
         uvb = scene.uv[t[1]] - uva
         uvc = scene.uv[t[2]] - uva
-        surface.u = uva[0] * n + uvb[0] * wb + uvc[0] * wc
-        surface.v = uva[1] * n + uvb[1] * wb + uvc[1] * wc
-        surface.weight = n
+        share = 1.0 / wp.max(wp.dot(n, a), 1.0e-20)
+        surface.u = share * (uva[0] * n + uvb[0] * wb + uvc[0] * wc)
+        surface.v = share * (uva[1] * n + uvb[1] * wb + uvc[1] * wc)
     return surface
 
 
@@ -179,29 +177,16 @@ def load_plane(world: WorldData, eye: Eye, geom: int):
 
 @wp.func
 def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
-    """Texture coordinates and their change to the next column and row."""
-    u = wp.dot(surface.u, ray)
-    v = wp.dot(surface.v, ray)
-    uv = wp.vec2(0.0)
-    uv_x = wp.vec2(wp.dot(surface.u, eye.step_x), wp.dot(surface.v, eye.step_x))
-    uv_y = wp.vec2(wp.dot(surface.u, eye.step_y), wp.dot(surface.v, eye.step_y))
-    if surface.uv_local == 1:
-        # the next pixel sees another depth: what keeps the point on the surface
-        along = wp.dot(surface.facet, ray)
-        scale = depth / wp.where(wp.abs(along) > 1.0e-12, along, 1.0e-12)
-        bend_x = scale * wp.dot(surface.facet, eye.step_x)
-        bend_y = scale * wp.dot(surface.facet, eye.step_y)
-        uv = wp.vec2(depth * u - surface.weight[0], depth * v - surface.weight[1])
-        uv_x = wp.vec2(depth * uv_x[0] - u * bend_x, depth * uv_x[1] - v * bend_x)
-        uv_y = wp.vec2(depth * uv_y[0] - u * bend_y, depth * uv_y[1] - v * bend_y)
-    else:
-        weight = wp.dot(surface.weight, ray)
-        share = 1.0 / wp.where(wp.abs(weight) > 1.0e-20, weight, 1.0e-20)
-        bend_x = share * wp.dot(surface.weight, eye.step_x)
-        bend_y = share * wp.dot(surface.weight, eye.step_y)
-        uv = wp.vec2(u * share, v * share)
-        uv_x = wp.vec2((uv_x[0] - u * bend_x) * share, (uv_x[1] - v * bend_x) * share)
-        uv_y = wp.vec2((uv_y[0] - u * bend_y) * share, (uv_y[1] - v * bend_y) * share)
+    """Texture coordinates and their change to the next column and row. Free of branches, for vector units."""
+    along = wp.dot(surface.facet, ray)
+    share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
+    # the next pixel sees another depth: what keeps the point on the surface
+    move_x = depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) * share))
+    move_y = depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) * share))
+    point = depth * ray
+    uv = wp.vec2(wp.dot(surface.u, point) + surface.uv_offset[0], wp.dot(surface.v, point) + surface.uv_offset[1])
+    uv_x = wp.vec2(wp.dot(surface.u, move_x), wp.dot(surface.v, move_x))
+    uv_y = wp.vec2(wp.dot(surface.u, move_y), wp.dot(surface.v, move_y))
     return uv, uv_x, uv_y
 
 

@@ -57,6 +57,7 @@ def chunk_shading(features: Features):
         tex_v = ChunkOfFloats()
         level = ChunkOfFloats()
         empty = int(0)
+        textured = int(0)
         i = int(0)
         while i < count:
             if keys[i] == EMPTY_KEY:
@@ -66,6 +67,8 @@ def chunk_shading(features: Features):
                 # neighbours mostly see the same triangle: set it up once
                 which = keys[i] & SURFACE
                 surface = load_surface(scene, world, eye, keys[i])
+                if surface.texture >= 0:
+                    textured += 1
                 j = int(i)
                 while j < count and (keys[j] & SURFACE) == which:
                     j += 1
@@ -83,9 +86,10 @@ def chunk_shading(features: Features):
                     emission[j] = surface.finish[0]
                     specular[j] = surface.finish[1]
                     exponent[j] = surface.finish[2]
-                    depth[j] = seen_depth(keys[j])
+                    z = seen_depth(keys[j])
+                    depth[j] = z
                     if wp.static(features.textures):
-                        uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth[j])
+                        uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, z)
                         texture[j] = surface.texture
                         tex_u[j] = uv[0]
                         tex_v[j] = uv[1]
@@ -134,20 +138,25 @@ def chunk_shading(features: Features):
                             green[j] = green[j] + lit[1]
                             blue[j] = blue[j] + lit[2]
                             j += 1
-        j = int(0)
-        while j < count:
-            if keys[j] == EMPTY_KEY:
-                color = background(scene, pixel_ray(eye, x + j, y))
-                red[j] = color[0]
-                green[j] = color[1]
-                blue[j] = color[2]
-            elif wp.static(features.textures):
-                if texture[j] >= 0:
-                    color = trilinear(scene, texture[j], tex_u[j], tex_v[j], level[j])
-                    red[j] = wp.min(red[j], 1.0) * color[0]
-                    green[j] = wp.min(green[j], 1.0) * color[1]
-                    blue[j] = wp.min(blue[j], 1.0) * color[2]
-            j += 1
+        if wp.static(features.textures):
+            if textured > 0:
+                j = int(0)
+                while j < count:
+                    painted = texture[j] >= 0
+                    paint = trilinear(scene, wp.max(texture[j], 0), tex_u[j], tex_v[j], level[j])
+                    red[j] = wp.min(red[j], 1.0) * wp.where(painted, paint[0], 1.0)
+                    green[j] = wp.min(green[j], 1.0) * wp.where(painted, paint[1], 1.0)
+                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted, paint[2], 1.0)
+                    j += 1
+        if empty > 0:
+            j = int(0)
+            while j < count:
+                if keys[j] == EMPTY_KEY:
+                    color = background(scene, pixel_ray(eye, x + j, y))
+                    red[j] = color[0]
+                    green[j] = color[1]
+                    blue[j] = color[2]
+                j += 1
 
         red_byte = ChunkOfInts()
         green_byte = ChunkOfInts()

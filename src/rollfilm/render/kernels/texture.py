@@ -85,9 +85,7 @@ def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
     part_u = u - wp.floor(u)
     part_v = v - wp.floor(v)
     near = bilinear(scene, at, part_u, part_v)
-    if at == last:
-        return lane_colors(near)
-    far = bilinear(scene, at + 1, part_u, part_v)
+    far = bilinear(scene, wp.min(at + 1, last), part_u, part_v)
     return lane_colors((blend(near, far, fine & 255) >> wp.uint64(8)) & LANES)
 
 

@@ -1,0 +1,7 @@
+"""``python -m rollfilm`` is the command ``rollfilm``."""
+
+import sys
+
+from rollfilm.cli import main
+
+sys.exit(main())

@@ -1,0 +1,191 @@
+"""``rollfilm render``: pictures of any MuJoCo model."""
+
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import tyro
+
+from rollfilm.cli.free_camera import free_camera
+from rollfilm.cli.png import write_png
+from rollfilm.cli.quiet import quiet_warp
+from rollfilm.cli.values import parse_integers, parse_size
+from rollfilm.engines.still import StillPoses
+from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
+from rollfilm.render.frames import CameraFrames
+from rollfilm.render.request import CameraRequest
+from rollfilm.scene import BodyPoses, Camera, Scene
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["Render"]
+
+#: Millimetres that a 16-bit picture can hold: 65.535 m, and everything beyond.
+MAX_MILLIMETRES = 65535
+
+
+@dataclass
+class Render:
+    """Take a picture of any MuJoCo model, with each of its cameras.
+
+    A model without cameras is seen from a free camera that frames it, as in MuJoCo's viewer. One camera writes the file that
+    --out names; several write one file each, with the name of the camera before the suffix. --depth adds NAME-depth.npy (float32
+    metres along the optical axis, 0 where nothing was hit) and NAME-depth.png (16-bit millimetres); --segmentation adds
+    NAME-segmentation.npy (int32 geom ids, -1 where nothing was hit) and a NAME-segmentation.png in colours.
+    """
+
+    model: tyro.conf.Positional[Path]
+    """MJCF file (.xml)"""
+    camera: Annotated[list[str], tyro.conf.UseAppendAction] = field(default_factory=list)
+    """name of a camera, or 'free'; all cameras of the model if left out"""
+    size: str = "512x512"
+    """WIDTHxHEIGHT in pixels, from 1x1 to 16384x16384"""
+    out: Path = Path("frame.png")
+    """file to write"""
+    depth: bool = False
+    """also write depth"""
+    segmentation: bool = False
+    """also write geom ids"""
+    device: str = "cpu"
+    """cpu or cuda:0"""
+    keyframe: str = ""
+    """name or index of a keyframe of the model; its initial state if left out"""
+    geom_groups: str = "0,1,2"
+    """groups of geoms to show"""
+
+    def run(self) -> int:
+        """Render and write, and say what was written."""
+        started = time.perf_counter()
+        width, height = parse_size(self.size)
+        groups = parse_integers(self.geom_groups, option="--geom-groups", lowest=0, highest=5)
+        if self.out.suffix.lower() != ".png":
+            raise InvalidArgumentError(f"--out {self.out}: pictures are PNG files; give a name that ends in .png")
+        from rollfilm.scene.mujoco import load_model, load_scene
+
+        model = load_model(self.model)
+        scene = load_scene(model, geom_groups=groups)
+        outputs = ("rgb", *(["depth_m"] if self.depth else []), *(["segmentation"] if self.segmentation else []))
+        requests = [CameraRequest(camera, height, width, outputs) for camera in choose_cameras(scene, model, self.camera)]
+        poses = StillPoses(scene, poses_of(model, self.keyframe))
+        _make_folder(self.out.parent)
+        loaded = time.perf_counter()
+
+        from rollfilm.render import BatchRenderer
+
+        quiet_warp()
+        frames = BatchRenderer(scene, 1, requests, device=self.device).render(poses)
+        pictures = {request.name: _on_host(frames[request.name]) for request in requests}
+        rendered = time.perf_counter()
+        for name, picture in pictures.items():
+            for path in write_pictures(self.out if len(pictures) == 1 else _with_name(self.out, name), picture):
+                print(f"wrote {path} ({width}x{height}, camera {name})")
+        print(
+            f"first frame after {rendered - started:.2f} s: model and scene {loaded - started:.2f}, "
+            f"renderer and picture {rendered - loaded:.2f} ({self.device})"
+        )
+        if scene.warnings:
+            print(f"warning: {'; '.join(scene.warnings)}")
+        return 0
+
+
+def choose_cameras(scene: Scene, model: "mujoco.MjModel", names: list[str]) -> list[Camera]:
+    """The cameras called ``names``, each once; all cameras of the scene if there are no names, a free one if it has none.
+
+    Raises:
+        NotFoundError: the scene has no such camera; the message lists those there are.
+    """
+    wide = free_camera(
+        scene,
+        azimuth_deg=model.vis.global_.azimuth,
+        elevation_deg=model.vis.global_.elevation,
+        fov_y_rad=math.radians(model.vis.global_.fovy),
+    )
+    if not names:
+        return list(scene.cameras) or [wide]
+    known = {wide.name: wide} | {camera.name: camera for camera in scene.cameras}
+    for name in names:
+        if name not in known:
+            raise NotFoundError(f"no camera {name!r} in this model; choose from {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def poses_of(model: "mujoco.MjModel", keyframe: str) -> BodyPoses:
+    """Where the bodies are (B = 1) in a keyframe, given by name or index, or in the initial state if ``keyframe`` is empty.
+
+    Raises:
+        NotFoundError: the model has no such keyframe; the message lists those there are.
+    """
+    import mujoco
+
+    data = mujoco.MjData(model)
+    if keyframe:
+        names = [model.key(k).name or str(k) for k in range(model.nkey)]
+        if keyframe in names:
+            index = names.index(keyframe)
+        elif keyframe.isdecimal() and int(keyframe) < model.nkey:
+            index = int(keyframe)
+        else:
+            raise NotFoundError(f"no keyframe {keyframe!r} in this model; choose from {', '.join(names) or 'none: it has no keyframes'}")
+        mujoco.mj_resetDataKeyframe(model, data, index)
+    mujoco.mj_kinematics(model, data)
+    return BodyPoses(data.xpos.astype(np.float32)[None], data.xquat.astype(np.float32)[None])
+
+
+def write_pictures(path: Path, picture: CameraFrames) -> list[Path]:
+    """Write one camera's rgb to ``path`` and what else there is beside it; give the files back.
+
+    Raises:
+        RecordingError: a file cannot be written.
+    """
+    written = [path]
+    try:
+        write_png(path, picture.rgb)
+        if picture.depth_m is not None:
+            millimetres = np.clip(np.rint(picture.depth_m * 1000.0), 0, MAX_MILLIMETRES).astype(np.uint16)
+            written += _write_both(path, "depth", picture.depth_m, millimetres)
+        if picture.segmentation is not None:
+            written += _write_both(path, "segmentation", picture.segmentation, _colors_of(picture.segmentation))
+    except OSError as error:
+        raise RecordingError(f"cannot write {error.filename or path}: {error.strerror or error}; give another --out") from None
+    return written
+
+
+def _write_both(path: Path, kind: str, exact: np.ndarray, shown: np.ndarray) -> list[Path]:
+    array, image = path.with_name(f"{path.stem}-{kind}.npy"), path.with_name(f"{path.stem}-{kind}.png")
+    np.save(array, exact)
+    write_png(image, shown)
+    return [array, image]
+
+
+def _colors_of(ids: np.ndarray) -> np.ndarray:
+    """A colour for each id (H, W), black for -1: hues a golden ratio apart, so that neighbouring ids differ."""
+    hue = (np.arange(ids.max() + 1) * 0.618034)[:, None] + np.array([0.0, 1 / 3, 2 / 3])
+    palette = (127.5 + 100.0 * np.cos(2 * np.pi * hue)).astype(np.uint8)
+    return np.concatenate([palette, np.zeros((1, 3), np.uint8)])[ids]
+
+
+def _with_name(out: Path, name: str) -> Path:
+    """``frame.png`` and camera ``arm/wrist`` give ``frame-arm_wrist.png``."""
+    return out.with_name(f"{out.stem}-{name.replace('/', '_')}{out.suffix}")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordingError(f"cannot create the folder {folder}: {error.strerror}; give another --out") from None
+
+
+def _on_host(picture: CameraFrames) -> CameraFrames:
+    """The only world's arrays, (H, W, ...), as NumPy arrays."""
+
+    def fetch(array: Any) -> Any:
+        if array is None or isinstance(array, np.ndarray):
+            return None if array is None else array[0]
+        return np.asarray(array.cpu() if hasattr(array, "cpu") else array.numpy())[0]
+
+    return CameraFrames(fetch(picture.rgb), fetch(picture.depth_m), fetch(picture.segmentation))

@@ -1,0 +1,42 @@
+"""The tasks there are, by name."""
+
+from typing import TYPE_CHECKING, Any
+
+from rollfilm.envs.config import config_from_options
+from rollfilm.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from rollfilm.envs.vector_env import TaskVectorEnv
+
+__all__ = ["make", "task_names"]
+
+#: Task name, and where its class is: imported when it is made.
+_TASKS = {"pick-cube": "rollfilm.envs.pick_cube:PickCube"}
+
+
+def task_names() -> tuple[str, ...]:
+    """The names of all tasks."""
+    return tuple(_TASKS)
+
+
+def make(task: str, **options: Any) -> "TaskVectorEnv":
+    """B worlds of a task as a Gymnasium vector environment.
+
+    Args:
+        task: its name, for example ``"pick-cube"``.
+        options: see :class:`rollfilm.envs.EnvConfig`; for example ``num_envs=16, cameras={"front": (256, 256)}``.
+
+    Raises:
+        NotFoundError: the task or an option is unknown; the message lists the known ones.
+        InvalidArgumentError: an option has a value that is not allowed.
+        RobotNotFoundError: the robot's model is not installed.
+    """
+    from importlib.metadata import EntryPoint
+
+    from rollfilm.envs.vector_env import TaskVectorEnv
+
+    if task not in _TASKS:
+        raise NotFoundError(f"no task {task!r}; tasks: {', '.join(_TASKS)}")
+    config = config_from_options(options)
+    task_class = EntryPoint(task, _TASKS[task], "").load()
+    return TaskVectorEnv(task_class(robot_path=config.robot_path, physics_frequency_hz=config.physics_frequency_hz), config)

@@ -1,0 +1,134 @@
+"""Pictures of an environment show its state, always."""
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import rollfilm.envs
+from rollfilm.errors import InvalidArgumentError
+
+pytestmark = pytest.mark.robots
+
+SMALL = {"front": (36, 48), "wrist": (20, 24)}
+
+
+def pictures(env, camera="front"):
+    return np.array(env.frames()[camera].rgb)
+
+
+def test_frames_show_a_masked_reset_at_once(make_env):
+    env = make_env(num_envs=3, cameras=SMALL)
+    env.reset(seed=0)
+    start = pictures(env)
+    for _ in range(5):
+        env.step(np.ones((3, 8)))
+    moved = pictures(env)
+    assert (moved != start).any(axis=(1, 2, 3)).all()
+    env.reset(options={"reset_mask": np.array([False, True, False]), "episode_index": np.array([0, 1, 2])})
+    after = pictures(env)
+    assert env.frames().state_count == env.state_count
+    np.testing.assert_array_equal(after[[0, 2]], moved[[0, 2]])
+    np.testing.assert_array_equal(after[1], start[1])
+
+
+def test_frames_show_a_state_that_was_set(make_env):
+    env = make_env(num_envs=3, cameras=SMALL)
+    env.reset(seed=0)
+    saved, start = env.engine.get_state(), pictures(env, "wrist")
+    for _ in range(5):
+        env.step(np.ones((3, 8)))
+    env.frames()
+    env.engine.set_state(saved[::-1].copy())
+    np.testing.assert_array_equal(pictures(env, "wrist"), start[::-1])
+
+
+def test_a_state_is_rendered_once(make_env, monkeypatch):
+    env = make_env(num_envs=3, cameras=SMALL)
+    env.reset(seed=0)
+    env.frames()
+    calls = []
+    render = env.renderer.render
+    monkeypatch.setattr(env.renderer, "render", lambda source: calls.append(1) or render(source))
+    for _ in range(2):
+        env.step(np.zeros((3, 8)))
+        spent = env.timings["render"]
+        env.frames()
+        env.render()
+        assert env.timings["render"] > spent
+        env.frames()
+        env.observe()
+    assert len(calls) == 2
+
+
+def test_pictures_have_the_size_asked_for(make_env):
+    env = make_env(num_envs=3, cameras=SMALL)
+    env.reset(seed=0)
+    assert env.frames()["front"].rgb.shape == (3, 36, 48, 3)
+    assert env.frames()["wrist"].rgb.shape == (3, 20, 24, 3)
+
+
+def test_the_cube_and_the_goal_are_seen(make_env):
+    env = make_env(num_envs=16, cameras={"front": (128, 128)})
+    env.reset(seed=0)
+    seen = pictures(env).astype(int)
+    red, green, blue = seen[..., 0], seen[..., 1], seen[..., 2]
+    assert ((red > 2 * green) & (red > 2 * blue) & (red > 80)).sum(axis=(1, 2)).min() >= 4
+    # A goal may hide behind the hand, but not in most worlds.
+    assert (((green > 2 * red) & (green > 1.5 * blue) & (green > 80)).sum(axis=(1, 2)) >= 4).mean() > 0.8
+
+
+def test_rgb_observations(make_env):
+    env = make_env(num_envs=2, obs_mode="rgb", cameras=SMALL)
+    observation, _ = env.reset(seed=0)
+    assert observation in env.observation_space
+    assert list(observation["rgb"]) == ["front", "wrist"]
+    assert observation["state"].shape == (2, 29)
+    kept = observation["rgb"]["front"].copy()
+    following, *_ = env.step(np.ones((2, 8)))
+    assert following in env.observation_space
+    np.testing.assert_array_equal(observation["rgb"]["front"], kept, err_msg="an observation is the caller's own")
+    assert (following["rgb"]["front"] != kept).any()
+
+
+def test_a_camera_changes_nothing_but_pictures(make_env):
+    plain, filmed = make_env(num_envs=3), make_env(num_envs=3, cameras=SMALL)
+    for env in (plain, filmed):
+        env.reset(seed=1)
+    for _ in range(3):
+        filmed.frames()
+        for mine, other in zip(plain.step(np.ones((3, 8)))[:4], filmed.step(np.ones((3, 8)))[:4], strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+def test_render_gives_a_picture_a_world():
+    env = gymnasium.make_vec("rollfilm/PickCube-v0", num_envs=2, render_mode="rgb_array", cameras={"front": (32, 40)})
+    env.reset(seed=0)
+    frames = env.render()
+    assert isinstance(frames, tuple)
+    assert [frame.shape for frame in frames] == [(32, 40, 3)] * 2
+    env.close()
+
+
+def test_no_camera_no_frames(make_env):
+    env = make_env(num_envs=2)
+    env.reset(seed=0)
+    assert env.render() is None
+    with pytest.raises(InvalidArgumentError, match="cameras="):
+        env.frames()
+
+
+def test_gymnasiums_checker_passes_with_pictures():
+    env = gymnasium.make("rollfilm/PickCube-v0", render_mode="rgb_array", obs_mode="rgb", cameras={"front": (24, 24)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*Box observation space.*infinity.*")
+        check_env(env.unwrapped)
+    env.close()
+
+
+def test_environments_are_registered_by_the_import():
+    assert "rollfilm/PickCube-v0" in gymnasium.registry
+    assert rollfilm.envs.task_names() == ("pick-cube",)
