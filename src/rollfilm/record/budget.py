@@ -7,8 +7,8 @@ from rollfilm.record.ring import FrameRing
 __all__ = ["recording_bytes"]
 
 #: Bytes that an open h264 encoder takes for each pixel, and for itself: measured with preset veryfast on noise, 16x16 to 512x512.
-_ENCODER_BYTES_PER_PIXEL = 80
-_ENCODER_BYTES = 2_000_000
+_ENCODER_BYTES_PER_PIXEL = 40
+_ENCODER_BYTES = 1_200_000
 
 
 def recording_bytes(sizes: Mapping[str, tuple[int, int]], num_worlds: int, buffered_steps: int) -> int:
