@@ -10,9 +10,12 @@ from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.raster import Window, camera_triangle, raster_projected, raster_triangle, screen_triangles
 from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, layer, surface_key
 
+# Approximate division and square root move an edge by a millionth of a pixel.
+wp.set_module_options({"fast_math": True})
+
 CLUSTER = wp.constant(64)
 TILE = wp.constant(16)  # side of a tile, pixels
-LARGE = wp.constant(128)  # pixels in the bounding box above which a triangle is cut into tiles
+LARGE = wp.constant(1024)  # pixels in the bounding box above which a triangle is cut into tiles
 
 
 @wp.struct

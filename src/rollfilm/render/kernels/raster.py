@@ -4,6 +4,9 @@ import warp as wp
 
 from rollfilm.render.kernels.types import SceneData, ViewBatch, depth_key, layer, surface_key
 
+# columns of a bounding box from which on it pays to find the ends of each row
+WIDE = wp.constant(4)
+
 
 @wp.struct
 class Window:
@@ -21,6 +24,21 @@ def edge_order(ax: float, ay: float, bx: float, by: float):
     if ax < bx or (ax == bx and ay < by):
         return 1.0
     return -1.0
+
+
+@wp.func
+def cut_span(span: wp.vec2, direction: float, origin: float, along: float, across: float):
+    """Cut a row's first and last column to what lies on the inner side of an edge, give or take a pixel.
+
+    The edge meets the row at ``origin + along / across``; pixels are inside on the right of it where ``direction`` is positive.
+    """
+    cut = span
+    meeting = origin + along / wp.where(across == 0.0, 1.0e-30, across)
+    if direction > 0.0:
+        cut[0] = wp.clamp(wp.floor(meeting) - 1.0, span[0], 32768.0)
+    elif direction < 0.0:
+        cut[1] = wp.clamp(wp.ceil(meeting), -1.0, span[1])
+    return cut
 
 
 @wp.func
@@ -77,13 +95,24 @@ def raster_projected(
     nearest = wp.max(a[2], wp.max(b[2], c[2]))
     farthest = wp.min(a[2], wp.min(b[2], c[2]))
 
+    wide = x1 - x0 >= WIDE
     for y in range(y0, y1 + 1):
         py = float(y) + 0.5
         rab = abx * (py - oab[1])
         rbc = bcx * (py - obc[1])
         rca = cax * (py - oca[1])
         rz = a[2] + slope_y * (py - a[1])
-        for x in range(x0, x1 + 1):
+        left = int(x0)
+        right = int(x1)
+        if wide:
+            # leave out most of the bounding box that is outside; the edges themselves are still tested below
+            span = wp.vec2(float(x0), float(x1))
+            span = cut_span(span, sab * aby, oab[0], rab, aby)
+            span = cut_span(span, sbc * bcy, obc[0], rbc, bcy)
+            span = cut_span(span, sca * cay, oca[0], rca, cay)
+            left = int(span[0])
+            right = int(span[1])
+        for x in range(left, right + 1):
             px = float(x) + 0.5
             eab = sab * (rab - aby * (px - oab[0]))
             ebc = sbc * (rbc - bcy * (px - obc[0]))
@@ -111,10 +140,10 @@ def project(p: wp.vec3, focal: float, center_x: float, center_y: float):
 @wp.func
 def camera_triangle(scene: SceneData, mesh: int, triangle: int, rotation: wp.mat33, position: wp.vec3):
     """The three corners of a triangle in the camera's frame."""
-    t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
-    a = rotation * scene.vertex[t[0]] + position
-    b = rotation * scene.vertex[t[1]] + position
-    c = rotation * scene.vertex[t[2]] + position
+    t = scene.mesh_triangle[mesh] + triangle
+    a = rotation * wp.vec3(scene.corner[0, t], scene.corner[1, t], scene.corner[2, t]) + position
+    b = rotation * wp.vec3(scene.corner[3, t], scene.corner[4, t], scene.corner[5, t]) + position
+    c = rotation * wp.vec3(scene.corner[6, t], scene.corner[7, t], scene.corner[8, t]) + position
     return a, b, c
 
 
