@@ -152,8 +152,6 @@ def _add_cube_and_goal(spec: Any) -> None:
         size=(CUBE_HALF_SIZE_M,) * 3,
         material="cube",
         density=1000.0,
-        condim=4,
-        friction=(1.0, 0.01, 0.0001),
         # As stiff as the time step allows: the arm starts each control step with a jerk, and softer contacts let the cube slide a
         # millimetre each time.
         solref=(2.5 * spec.option.timestep, 1.0),

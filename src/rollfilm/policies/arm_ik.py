@@ -49,8 +49,12 @@ class ArmIK:
         q[: self._num_joints] = angles
         self._configuration.update(q)
         for _ in range(iterations):
-            velocity = self._mink.solve_ik(
-                self._configuration, [self._task], 1.0, _SOLVER, damping=1e-3, limits=self._limits, constraints=self._constraints
-            )
+            try:
+                velocity = self._mink.solve_ik(
+                    self._configuration, [self._task], 1.0, _SOLVER, damping=1e-3, limits=self._limits, constraints=self._constraints
+                )
+            except self._mink.NoSolutionFound:
+                # Between limits that contradict each other for a moment: as near as it got.
+                break
             self._configuration.integrate_inplace(velocity, 1.0)
         return self._configuration.q[: self._num_joints].copy()
