@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import warp as wp
 
 from rollfilm.render.batch import CameraBatch
-from rollfilm.render.kernels.batch import WorkLists, cull, raster_clusters, raster_tiles, shade_kernel
+from rollfilm.render.kernels.batch import WorkLists, cull, raster_clusters, raster_tiles
 from rollfilm.render.kernels.place import Placements, Poses, place
+from rollfilm.render.kernels.shade_quad import PIXELS_PER_THREAD, shade_kernel
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
 
 __all__ = ["CudaPipeline"]
@@ -14,7 +15,7 @@ __all__ = ["CudaPipeline"]
 #: Bytes of visibility buffer, above which the views of a batch are rendered one chunk after the other.
 VISIBILITY_BYTES = 1 << 30
 MAX_CLUSTERS = 1 << 23
-MAX_TILES = 1 << 20
+MAX_TILES = 1 << 22
 
 
 class CudaPipeline:
@@ -38,7 +39,7 @@ class CudaPipeline:
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
         lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec3, device=device)
         lists.cluster = wp.empty(max(1, min(most_views * worst_clusters, MAX_CLUSTERS)), dtype=wp.vec4i, device=device)
-        lists.tile = wp.empty(min(most_pixels // 64 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
+        lists.tile = wp.empty(min(most_pixels // 32 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
         lists.count = wp.zeros(2, dtype=int, device=device)
         self._lists = lists
         self._graph: wp.Graph | None = None
@@ -46,6 +47,9 @@ class CudaPipeline:
 
     def render(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
         """Queue all views of the given poses on the device's current stream."""
+        if self._device.is_capturing:
+            self._launch(poses, placements)  # the caller records a graph of its own
+            return
         if self._graph is None and self._warm:
             with wp.ScopedCapture(self._device, force_module_load=False) as capture:
                 self._launch(poses, placements)
@@ -80,7 +84,7 @@ class CudaPipeline:
         wp.launch(raster_tiles, dim=(workers, 32), inputs=inputs, device=device, block_dim=32)
         wp.launch(
             shade_kernel(batch.features),
-            dim=(count, views.height, views.width),
+            dim=(count, views.height, -(-views.width // PIXELS_PER_THREAD)),
             inputs=[first, scene, world, views, vis, batch.pictures],
             device=device,
         )

@@ -10,12 +10,9 @@ from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import matrix_from_quat
 from rollfilm.render.kernels.place import FIXED, TARGET_BODY, TARGET_BODY_COM, TRACK, TRACK_COM, Placements
 from rollfilm.render.kernels.types import CLUSTER_SIZE, MAX_GEOMS, MAX_TRIANGLES, SceneData
-from rollfilm.scene import Follow, Geom, Mesh, Placement, Scene, Texture
+from rollfilm.scene import Follow, Mesh, Placement, Scene, Texture
 
 __all__ = ["PackedScene", "pack_placements", "pack_scene", "pack_subtrees"]
-
-#: Of the color of a highlight, what is too faint to change one of 256 levels of a picture.
-FAINTEST_HIGHLIGHT = 1.0 / 1024.0
 
 _FOLLOW = {
     Follow.FIXED: FIXED,
@@ -90,16 +87,6 @@ def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -
     data.mesh_radius = _array([mesh.radius for mesh in meshes], float, device)
 
 
-def _finish(geom: Geom) -> tuple[float, float, float, float]:
-    """Emission, specular, exponent, and the cosine to the half vector below which the highlight cannot be seen."""
-    exponent = 128.0 * geom.material.shininess
-    specular = geom.material.specular
-    if specular < FAINTEST_HIGHLIGHT:
-        return geom.material.emission, 0.0, 1.0, 2.0
-    faintest = FAINTEST_HIGHLIGHT / specular
-    return geom.material.emission, specular, exponent, float(faintest ** (1.0 / exponent)) if exponent > 0 else 0.0
-
-
 def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
     geoms = scene.geoms
     if len(geoms) > MAX_GEOMS:
@@ -112,7 +99,8 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device) -> None:  # py
     data.geom_id = _array([g.source_id for g in geoms], int, device)
     data.geom_half_size = _array([g.plane_half_size for g in geoms], wp.vec2, device, 2)
     data.geom_color = _array([g.material.rgba[:3] for g in geoms], wp.vec3, device, 3)
-    data.geom_finish = _array([_finish(g) for g in geoms], wp.vec4, device, 4)
+    finish = [(g.material.emission, g.material.specular, 128.0 * g.material.shininess) for g in geoms]
+    data.geom_finish = _array(finish, wp.vec3, device, 3)
     data.geom_uv = _array([(*g.uv_scale, *g.uv_offset) for g in geoms], wp.vec4, device, 4)
     local = [g.mesh < 0 or scene.meshes[g.mesh].levels[0].uvs is None for g in geoms]
     data.geom_uv_local = _array(local, int, device)

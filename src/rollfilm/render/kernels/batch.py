@@ -1,42 +1,18 @@
-"""The stages of a GPU: cull, raster, raster of large triangles by tiles, shade; each over all views of a batch.
+"""The first stages of a GPU: cull, raster, raster of large triangles by tiles; each over all views of a batch.
 
 Counts stay on the device. Grids have a fixed number of threads that stride over lists, so that a frame can be captured in a graph.
 A list that overflows makes its writer do the work itself: slower, never wrong.
 """
 
-from functools import cache
-
 import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
-from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot
-from rollfilm.render.kernels.raster import (
-    Window,
-    camera_triangle,
-    raster_projected,
-    raster_triangle,
-    screen_triangles,
-)
-from rollfilm.render.kernels.shade import (
-    Eye,
-    make_eye,
-    make_plane,
-    make_point,
-    pixel_ray,
-    plane_key,
-    seen_depth,
-    seen_id,
-    shading,
-    texture_coordinates,
-    to_byte,
-)
-from rollfilm.render.kernels.texture import mip_level, trilinear
-from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key
+from rollfilm.render.kernels.raster import Window, camera_triangle, raster_projected, raster_triangle, screen_triangles
+from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, layer, surface_key
 
 CLUSTER = wp.constant(64)
-TILE = wp.constant(32)  # side of a tile, pixels
-LARGE = wp.constant(1024)  # pixels in the bounding box above which a triangle is cut into tiles
+TILE = wp.constant(16)  # side of a tile, pixels
+LARGE = wp.constant(128)  # pixels in the bounding box above which a triangle is cut into tiles
 
 
 @wp.struct
@@ -165,7 +141,7 @@ def raster_clusters(first_view: int, workers: int, scene: SceneData, batch: View
 
 @wp.kernel(enable_backward=False)
 def raster_tiles(first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
-    """``workers`` groups of 32 threads stride over the tiles, one thread a row of pixels."""
+    """``workers`` groups of 32 threads stride over the tiles, one thread half a row of pixels."""
     worker, lane = wp.tid()
     total = wp.min(lists.count[1], lists.tile.shape[0])
     k = int(worker)
@@ -177,74 +153,9 @@ def raster_tiles(first_view: int, workers: int, scene: SceneData, batch: ViewBat
             geom = item[1]
             triangle = item[2]
             window = Window()
-            window.x0 = (item[3] & 65535) * TILE
-            window.x1 = wp.min(window.x0 + TILE, batch.width) - 1
-            window.y0 = (item[3] >> 16) * TILE + lane
+            window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
+            window.x1 = wp.min(window.x0 + TILE // 2, batch.width) - 1
+            window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
             window.y1 = wp.min(window.y0, batch.height - 1)
             focal = batch.focal[(row + first_view) // batch.num_worlds]
             raster_triangle(vis, row, scene, batch, window, geom, triangle, focal, lists.rotation[row, geom], lists.position[row, geom])
-
-
-@cache
-def shade_kernel(features: Features):
-    """The kernel that shades for these features."""
-    load_surface, background = shading(features)
-
-    @wp.func
-    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64, ray: wp.vec3):
-        """Red, green and blue of what a key shows, 0 to 1."""
-        surface = load_surface(scene, world, eye, key)
-        depth = seen_depth(key)
-        point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
-        lit = light_by_head(scene, eye.forward, point)
-        if wp.static(features.lights):
-            for i in range(scene.light_spot.shape[0]):
-                if scene.light_spot[i] == 1:
-                    if wp.static(features.spots):
-                        lit += light_by_spot(scene, world, eye.world, i, eye.position, point)
-                else:
-                    lit += light_by_directional(scene, world, eye.world, i, point)
-        color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
-        if wp.static(features.textures):
-            if surface.texture >= 0:
-                uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth)
-                level = mip_level(surface.texture_size, uv_x, uv_y)
-                color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
-        return color
-
-    @wp.kernel(enable_backward=False, module="unique")
-    def shade(
-        first_view: int,
-        scene: SceneData,
-        world: WorldData,
-        batch: ViewBatch,
-        vis: wp.array2d(dtype=wp.uint64),
-        pictures: Pictures,
-    ):
-        """One thread a pixel."""
-        row, y, x = wp.tid()
-        v = row + first_view
-        pixel = y * batch.width + x
-        key = vis[row, pixel]
-        eye = make_eye(world, batch, v)
-        ray = pixel_ray(eye, x, y)
-        if wp.static(features.planes):
-            for k in range(scene.plane.shape[0]):
-                plane = make_plane(scene, world, eye, scene.plane[k])
-                if plane.seen == 1:
-                    key = wp.min(key, plane_key(scene, world, eye, plane, ray))
-        if wp.static(features.segmentation):
-            pictures.segmentation[v, pixel] = seen_id(scene, key)
-        if wp.static(features.depth):
-            pictures.depth[v, pixel] = seen_depth(key)
-        if wp.static(features.rgb):
-            color = wp.vec3(0.0)
-            if key == EMPTY_KEY:
-                color = background(scene, ray)
-            else:
-                color = shade_pixel(scene, world, eye, key, ray)
-            pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
-            pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
-            pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
-
-    return shade

@@ -24,6 +24,9 @@ from rollfilm.render.kernels.types import (
     surface_key,
 )
 
+# what tells one surface from another: all of a key but its depth
+SURFACE = wp.constant(wp.uint64(0xFFFFFFFFF))
+
 
 @wp.struct
 class Eye:
@@ -52,7 +55,7 @@ class Surface:
     """A triangle or plane as rays see it: what is interpolated is linear in the ray, so nothing is solved for at a pixel."""
 
     color: wp.vec3
-    finish: wp.vec4
+    finish: wp.vec3
     normal: wp.mat33  # normal (not of unit length) from the ray
     facet: wp.vec3  # normal of the triangle itself
     texture: int
@@ -224,7 +227,7 @@ def shading(features: Features):
 
 
 @wp.func
-def make_point(ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec4):
+def make_point(ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec3):
     """A point to light; ``normal`` need not have unit length."""
     point = Point()
     point.position = depth * ray

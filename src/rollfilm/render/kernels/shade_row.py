@@ -9,8 +9,8 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot
-from rollfilm.render.kernels.shade import Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
+from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
+from rollfilm.render.kernels.shade import SURFACE, Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
 from rollfilm.render.kernels.texture import mip_level, trilinear
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 
@@ -18,9 +18,6 @@ ROW_CHUNK = wp.constant(64)
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
 ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
 ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
-
-# what tells one surface from another: all of a key but its depth
-SURFACE = wp.constant(wp.uint64(0xFFFFFFFFF))
 
 
 @cache
@@ -105,7 +102,7 @@ def chunk_shading(features: Features):
             while j < count:
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                 color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                finish = wp.vec4(emission[j], specular[j], exponent[j], 0.0)
+                finish = wp.vec3(emission[j], specular[j], exponent[j])
                 point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
                 lit = light_by_head(scene, eye.forward, point)
                 red[j] = lit[0]
@@ -114,15 +111,16 @@ def chunk_shading(features: Features):
                 j += 1
             if wp.static(features.lights):
                 for i in range(scene.light_spot.shape[0]):
+                    light = load_light(scene, world, eye.world, i, eye.position)
                     j = int(0)
-                    if scene.light_spot[i] == 1:
+                    if light.spot == 1:
                         if wp.static(features.spots):
                             while j < count:
                                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                                 color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                                finish = wp.vec4(emission[j], specular[j], exponent[j], 0.0)
+                                finish = wp.vec3(emission[j], specular[j], exponent[j])
                                 point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                                lit = light_by_spot(scene, world, eye.world, i, eye.position, point)
+                                lit = light_by_spot(light, point)
                                 red[j] = red[j] + lit[0]
                                 green[j] = green[j] + lit[1]
                                 blue[j] = blue[j] + lit[2]
@@ -131,9 +129,9 @@ def chunk_shading(features: Features):
                         while j < count:
                             normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                             color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                            finish = wp.vec4(emission[j], specular[j], exponent[j], 0.0)
+                            finish = wp.vec3(emission[j], specular[j], exponent[j])
                             point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                            lit = light_by_directional(scene, world, eye.world, i, point)
+                            lit = light_by_directional(light, point)
                             red[j] = red[j] + lit[0]
                             green[j] = green[j] + lit[1]
                             blue[j] = blue[j] + lit[2]

@@ -1,7 +1,7 @@
 """Texture lookups: bilinear, trilinear over mip levels, cube maps.
 
-A texel is three lanes of 21 bits in one 64-bit word (red lowest), so that one multiplication weighs three colors. Weights have 8 bits,
-as those of a GPU's texture units; sums are carried with 12 bits a color.
+A texel is three lanes of 21 bits in one 64-bit word (red lowest), so that one multiplication weighs three colors. Weights are whole
+numbers that add up to 8192, so that eight bits of color and thirteen of weight just fill a lane.
 """
 
 import warp as wp
@@ -9,41 +9,36 @@ import warp as wp
 from rollfilm.render.kernels.power import log2_of
 from rollfilm.render.kernels.types import SceneData
 
-# 12 bits in each lane
-LANES = wp.constant(wp.uint64(0xFFF | 0xFFF << 21 | 0xFFF << 42))
+TOTAL_WEIGHT = wp.constant(8192)
 
 
 @wp.func
-def blend(a: wp.uint64, b: wp.uint64, weight: int):
-    """``a`` to ``b`` by ``weight`` of 256, in every lane; eight bits longer than the operands."""
-    return a * wp.uint64(256 - weight) + b * wp.uint64(weight)
-
-
-@wp.func
-def four_texels(scene: SceneData, row0: int, row1: int, x0: int, x1: int, weight_x: int, weight_y: int):
-    """Bilinear mean of four texels, 12 bits a lane; ``row0`` and ``row1`` are where the rows begin."""
+def four_texels(scene: SceneData, row0: int, row1: int, x0: int, x1: int, part_x: int, part_y: int, weight: int):
+    """The weighted sum of four texels, by 256ths of a texel in x and y; ``row0`` and ``row1`` are where the rows begin."""
+    right = (weight * part_x) >> 8
+    left = weight - right
+    bottom_left = (left * part_y) >> 8
+    bottom_right = (right * part_y) >> 8
     # unsigned indices spare the check for negative ones
-    top_left = scene.texel[wp.uint32(row0 + x0)]
-    top_right = scene.texel[wp.uint32(row0 + x1)]
-    bottom_left = scene.texel[wp.uint32(row1 + x0)]
-    bottom_right = scene.texel[wp.uint32(row1 + x1)]
-    top = (blend(top_left, top_right, weight_x) >> wp.uint64(4)) & LANES
-    bottom = (blend(bottom_left, bottom_right, weight_x) >> wp.uint64(4)) & LANES
-    return (blend(top, bottom, weight_y) >> wp.uint64(8)) & LANES
+    total = scene.texel[wp.uint32(row0 + x0)] * wp.uint64(left - bottom_left)
+    total += scene.texel[wp.uint32(row0 + x1)] * wp.uint64(right - bottom_right)
+    total += scene.texel[wp.uint32(row1 + x0)] * wp.uint64(bottom_left)
+    total += scene.texel[wp.uint32(row1 + x1)] * wp.uint64(bottom_right)
+    return total
 
 
 @wp.func
 def lane_colors(lanes: wp.uint64):
-    """Red, green and blue, 0 to 1, of 12-bit lanes."""
-    red = float(int(lanes & wp.uint64(0xFFF)))
-    green = float(int((lanes >> wp.uint64(21)) & wp.uint64(0xFFF)))
+    """Red, green and blue, 0 to 1, of a weighted sum."""
+    red = float(int(lanes & wp.uint64(0x1FFFFF)))
+    green = float(int((lanes >> wp.uint64(21)) & wp.uint64(0x1FFFFF)))
     blue = float(int(lanes >> wp.uint64(42)))
-    return wp.vec3(red, green, blue) * (1.0 / 4080.0)
+    return wp.vec3(red, green, blue) * (1.0 / (255.0 * 8192.0))
 
 
 @wp.func
-def bilinear(scene: SceneData, level: int, u: float, v: float):
-    """A repeating image at (u, v), both in [0, 1], v up from its last row; 12 bits a lane."""
+def bilinear(scene: SceneData, level: int, u: float, v: float, weight: int):
+    """A repeating image at (u, v), both in [0, 1], v up from its last row, times ``weight``."""
     size = scene.texture_size[level]
     first = scene.texture_first[level]
     x = int(u * float(size[0] << 8)) - 128
@@ -61,7 +56,7 @@ def bilinear(scene: SceneData, level: int, u: float, v: float):
         y0 = size[1] - 1
     if y1 >= size[1]:
         y1 = 0
-    return four_texels(scene, first + y0 * size[0], first + y1 * size[0], x0, x1, x & 255, y & 255)
+    return four_texels(scene, first + y0 * size[0], first + y1 * size[0], x0, x1, x & 255, y & 255, weight)
 
 
 @wp.func
@@ -84,9 +79,10 @@ def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
     at = first + (fine >> 8)
     part_u = u - wp.floor(u)
     part_v = v - wp.floor(v)
-    near = bilinear(scene, at, part_u, part_v)
-    far = bilinear(scene, wp.min(at + 1, last), part_u, part_v)
-    return lane_colors((blend(near, far, fine & 255) >> wp.uint64(8)) & LANES)
+    far = (fine & 255) * (TOTAL_WEIGHT >> 8)
+    lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
+    lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
+    return lane_colors(lanes)
 
 
 @wp.func
@@ -132,4 +128,4 @@ def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
     x0 = px >> 8
     x1 = wp.min(x0 + 1, n - 1)
     below = first + wp.min((py >> 8) + 1, n - 1) * n
-    return lane_colors(four_texels(scene, first + (py >> 8) * n, below, x0, x1, px & 255, py & 255))
+    return lane_colors(four_texels(scene, first + (py >> 8) * n, below, x0, x1, px & 255, py & 255, TOTAL_WEIGHT))

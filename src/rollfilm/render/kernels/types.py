@@ -41,7 +41,7 @@ class SceneData:
     geom_id: wp.array(dtype=int)  # (G,) the engine's own id
     geom_half_size: wp.array(dtype=wp.vec2)  # (G,) of planes, 0 for infinite
     geom_color: wp.array(dtype=wp.vec3)  # (G,)
-    geom_finish: wp.array(dtype=wp.vec4)  # (G,) emission, specular, exponent, cosine below which no highlight is seen
+    geom_finish: wp.array(dtype=wp.vec3)  # (G,) emission, specular, exponent
     geom_uv: wp.array(dtype=wp.vec4)  # (G,) scale and offset
     geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame
     geom_texture: wp.array(dtype=int)  # (G,) -1 for none
