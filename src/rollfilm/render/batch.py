@@ -84,8 +84,8 @@ class CameraBatch:
             segmentation="segmentation" in asked,
             textures=packed.has_textures,
             skybox=data.skybox >= 0,
-            planes=data.plane.shape[0] > 0,
-            lights=data.light_spot.shape[0] > 0,
+            planes=data.plane.shape[0],
+            lights=data.light_spot.shape[0],
             spots=packed.has_spots,
         )
         names = tuple(requests[i].name for i in indices)

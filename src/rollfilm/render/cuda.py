@@ -7,7 +7,7 @@ import warp as wp
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.batch import WorkLists, cull, raster_clusters, raster_tiles
 from rollfilm.render.kernels.place import Placements, Poses, place
-from rollfilm.render.kernels.shade_quad import PIXELS_PER_THREAD, shade_kernel
+from rollfilm.render.kernels.shade_column import PIXELS_PER_THREAD, shade_kernel
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
 
 __all__ = ["CudaPipeline"]
@@ -34,10 +34,11 @@ class CudaPipeline:
         most_pixels = max(n * b.views.height * b.views.width for n, b in zip(self._chunks, batches, strict=True))
         most_views = max(self._chunks)
         num_geoms = world.geom_position.shape[1]
-        self._visibility = wp.empty(most_pixels, dtype=wp.uint64, device=device)
+        # comes and goes empty: shading clears what it has seen
+        self._visibility = wp.full(most_pixels, EMPTY_KEY, dtype=wp.uint64, device=device)
         lists = WorkLists()
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
-        lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec3, device=device)
+        lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
         lists.cluster = wp.empty(max(1, min(most_views * worst_clusters, MAX_CLUSTERS)), dtype=wp.vec4i, device=device)
         lists.tile = wp.empty(min(most_pixels // 32 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
         lists.count = wp.zeros(2, dtype=int, device=device)
@@ -75,16 +76,15 @@ class CudaPipeline:
         device, scene, world, views, lists = self._device, self._scene, self._world, batch.views, self._lists
         pixels = views.height * views.width
         vis = self._visibility[: count * pixels].reshape((count, pixels))
-        vis.fill_(EMPTY_KEY)
         lists.count.zero_()
         workers = 64 * device.sm_count
         wp.launch(cull, dim=(count, views.num_geoms), inputs=[first, scene, world, views, lists, vis], device=device, block_dim=64)
-        inputs = [first, workers, scene, views, lists, vis]
+        inputs = [workers, scene, views, lists, vis]
         wp.launch(raster_clusters, dim=(workers, 64), inputs=inputs, device=device, block_dim=64)
         wp.launch(raster_tiles, dim=(workers, 32), inputs=inputs, device=device, block_dim=32)
         wp.launch(
             shade_kernel(batch.features),
-            dim=(count, views.height, -(-views.width // PIXELS_PER_THREAD)),
+            dim=(count, -(-views.height // PIXELS_PER_THREAD), views.width),
             inputs=[first, scene, world, views, vis, batch.pictures],
             device=device,
         )

@@ -77,6 +77,8 @@ def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -
     data.normal = _array(joined(normals, 3), wp.vec3, device, 3)
     data.uv = _array(joined(uvs, 2), wp.vec2, device, 2)
     data.triangle = _array(joined(triangles, 3), wp.vec3i, device, 3)
+    corners = joined(vertices, 3)[joined(triangles, 3).astype(np.int32)].reshape(-1, 9)
+    data.corner = wp.array(np.ascontiguousarray(corners.T, np.float32), dtype=float, device=device)
     data.level_error = _array(error, float, device)
     data.level_first = _array(first, int, device)
     data.level_count = _array(count, int, device)
@@ -109,10 +111,10 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device) -> None:  # py
     data.plane = _array([i for i, g in enumerate(geoms) if g.mesh < 0], int, device)
 
 
-def _mip_levels(texture: Texture) -> list[NDArray[np.uint8]]:
-    """Every image of a texture from the finest on, (H, W, 3); halves are means of 2 x 2 texels. Cube maps have one, of 6 H rows."""
+def _images(texture: Texture) -> list[NDArray[np.uint8]]:
+    """The images of a texture, (H, W, 3): all mip levels from the finest on, or the six faces of a cube."""
     if texture.kind != "2d":
-        return [texture.pixels.reshape(-1, texture.pixels.shape[-2], 3)]
+        return list(texture.pixels)
     levels = [texture.pixels]
     image = texture.pixels.astype(np.float32)
     while max(image.shape[:2]) > 1:
@@ -124,20 +126,25 @@ def _mip_levels(texture: Texture) -> list[NDArray[np.uint8]]:
     return levels
 
 
+def _tiled_texels(image: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Pack the colors of an image, in tiles of 4 x 4 texels: what is near in the image is near in memory, up and down too."""
+    wide = image.astype(np.uint64)
+    packed = wide[..., 0] | (wide[..., 1] << np.uint64(21)) | (wide[..., 2] << np.uint64(42))
+    packed = np.pad(packed, ((0, -packed.shape[0] % 4), (0, -packed.shape[1] % 4)))
+    return packed.reshape(packed.shape[0] // 4, 4, packed.shape[1] // 4, 4).swapaxes(1, 2).reshape(-1)
+
+
 def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
-    texels, level, first, size = [], [0], [], []
+    texels, level, first, size = [np.zeros(0, np.uint64)], [0], [], []
     total = 0
     for texture in scene.textures:
-        for image in _mip_levels(texture):
-            height = image.shape[0] if texture.kind == "2d" else image.shape[1]
+        for image in _images(texture):
             first.append(total)
-            size.append((image.shape[1], height))
-            total += image.shape[0] * image.shape[1]
-            wide = image.astype(np.uint64)
-            texels.append((wide[..., 0] | (wide[..., 1] << 21) | (wide[..., 2] << 42)).reshape(-1))
+            size.append((image.shape[1], image.shape[0]))
+            texels.append(_tiled_texels(image))
+            total += len(texels[-1])
         level.append(len(first))
-    packed = np.concatenate(texels) if texels else np.zeros(0, np.uint64)
-    data.texel = wp.array(packed, dtype=wp.uint64, device=device)
+    data.texel = wp.array(np.concatenate(texels), dtype=wp.uint64, device=device)
     data.texture_level = _array(level, int, device)
     data.texture_first = _array(first, int, device)
     data.texture_size = _array(size, wp.vec2i, device, 2)

@@ -145,23 +145,29 @@ class ClosestPoints:
 
 
 def _planar_frames(corners: NDArray) -> tuple[NDArray, NDArray]:
-    """Each triangle (T, 3, 3) in its own plane: the transposed rows of a rotation from space, its origin at the first corner and its first
-    axis along the first side, (T, 4, 3), origin last; and the sides of the flat triangle, (T, 3), as b_x, c_x and c_y."""
-    a, ab, ac = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    b_x = np.linalg.norm(ab, axis=1)
-    x_axis = ab / np.maximum(b_x, 1e-300)[:, None]
-    c_x = np.sum(ac * x_axis, axis=1)
-    y_axis = ac - c_x[:, None] * x_axis
-    c_y = np.linalg.norm(y_axis, axis=1)
-    y_axis = y_axis / np.maximum(c_y, 1e-300)[:, None]
+    """Each triangle (T, 3, 3) in its own plane: x, along its longest side, y and z axis and origin, (T, 4, 3); and the flat triangle
+    (0, 0), (b_x, 0), (c_x, c_y) as those three numbers, (T, 3)."""
+    rows = np.arange(len(corners))
+    longest = np.argmax(np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=-1), axis=1)
+    a, b, c = (corners[rows, (longest + k) % 3] for k in range(3))
+    b_x = np.linalg.norm(b - a, axis=1)
+    x_axis = np.where(b_x[:, None] > 0, b - a, [1.0, 0.0, 0.0])
+    x_axis /= np.linalg.norm(x_axis, axis=1, keepdims=True)
+    c_x = np.sum((c - a) * x_axis, axis=1)
+    up = c - a - c_x[:, None] * x_axis
+    c_y = np.linalg.norm(up, axis=1)
+    flat = c_y <= 1e-12 * b_x
+    # a triangle without area is a line: any direction across it will do
+    up = np.where(flat[:, None], np.cross(x_axis, np.eye(3)[np.argmin(np.abs(x_axis), axis=1)]), up)
+    y_axis = up / np.linalg.norm(up, axis=1, keepdims=True)
     frames = np.stack([x_axis, y_axis, np.cross(x_axis, y_axis), a], axis=1)
-    return frames, np.stack([b_x, c_x, c_y], axis=1)
+    return frames, np.stack([b_x, c_x, np.where(flat, 0.0, c_y)], axis=1)
 
 
 def _planar_squared(x: NDArray, y: NDArray, b_x: NDArray, c_x: NDArray, c_y: NDArray) -> NDArray:
     """Squared distances in the plane from points to triangles (0, 0), (b_x, 0), (c_x, c_y), b_x >= 0, c_y >= 0; 0 inside."""
     d_x = c_x - b_x
-    inside = (y >= 0) & (c_x * y <= c_y * x) & (d_x * y >= c_y * (x - b_x))
+    inside = (c_y > 0) & (y >= 0) & (c_x * y <= c_y * x) & (d_x * y >= c_y * (x - b_x))
     bottom = _segment_squared(x, y, b_x, 0.0)
     left = _segment_squared(x, y, c_x, c_y)
     right = _segment_squared(x - b_x, y, d_x, c_y)

@@ -1,9 +1,7 @@
 """Levels of detail of a mesh, each with the distance measured between it and the original."""
 
-import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import fast_simplification  # pyright: ignore[reportMissingImports]
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,14 +9,9 @@ from rollfilm.scene.closest import ClosestPoints, Rings
 from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids
 from rollfilm.scene.mesh import MeshLevel
 from rollfilm.scene.normals import CREASE_ANGLE_RAD, crease_normals
+from rollfilm.scene.simplify import simplified, without_twins
 
 __all__ = ["LevelConfig", "Surface", "build_levels"]
-
-#: The simplifier's own default, for what cannot be reduced gently.
-_MOST_AGGRESSIVE = 7.0
-
-#: The simplifier keeps its mesh in global variables.
-_SIMPLIFIER = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +72,13 @@ def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[M
     levels = [_indexed(welded, 0.0)]
     measure = _Measure(positions, welded.triangles, config.margin)
     size = float(np.ptp(positions, axis=0).max())
-    vertices, triangles, image = positions, _without_twins(welded.triangles), np.arange(len(positions))
+    vertices, triangles, image = positions, without_twins(welded.triangles), np.arange(len(positions))
     while True:
         before = len(triangles)
         target = max(int(before * config.reduction), config.fewest_triangles)
         if target > config.least_gain * before:
             break
-        vertices, triangles, step = _simplified(vertices, triangles, target, config.aggressiveness)
+        vertices, triangles, step = simplified(vertices, triangles, target, config.aggressiveness)
         if not 0 < len(triangles) <= config.least_gain * before:
             break
         image = np.where(image < 0, -1, step[image])
@@ -122,15 +115,15 @@ class _Measure:
         before = Rings(image[self._triangles.reshape(-1)][known], origin[known], len(vertices))
         points, ring = _samples(vertices, triangles)
         back = self.original.farthest(points, self.original.bounds(points, before, ring), self._margin)
-        return (1.0 + self._margin) * max(there, back)
+        # a level is stored in float32, so no error is 0
+        rounding = float(np.finfo(np.float32).eps * np.abs(vertices).max())
+        return (1.0 + self._margin) * max(there, back) + rounding
 
 
 def _append(levels: list[MeshLevel], level: MeshLevel) -> None:
-    """Add a coarser level, and drop those that are no better than it; one that costs no accuracy replaces all but the finest."""
-    while len(levels) > 1 and levels[-1].error_m >= level.error_m:
+    """Add a coarser level in the place of those, but for the finest, that are hardly more accurate."""
+    while len(levels) > 1 and levels[-1].error_m >= 0.98 * level.error_m:
         levels.pop()
-    if level.error_m <= levels[-1].error_m:
-        level = replace(level, error_m=float(np.nextafter(np.float32(levels[-1].error_m), np.float32(1))))
     levels.append(level)
 
 
@@ -139,59 +132,6 @@ def _indexed(surface: Surface, error_m: float) -> MeshLevel:
     uvs = None if surface.uvs is None else surface.uvs[order]
     vertices, normals, triangles, vertex_uvs = index_corners(surface.positions, surface.triangles[order], surface.normals[order], uvs)
     return MeshLevel(vertices, normals, triangles, error_m, vertex_uvs)
-
-
-def _simplified(vertices: NDArray, triangles: NDArray, target: int, aggressiveness: float) -> tuple[NDArray, NDArray, NDArray]:
-    """Fewer triangles by collapsing edges in the order of their quadric error; open borders stay where they are as long as they can.
-
-    Returns:
-        Vertices, triangles, and the new index of each old vertex, -1 where it is not known.
-    """
-    points, faces, collapses = _collapsed(vertices, triangles, target, aggressiveness, True)
-    if len(faces) > 1.2 * target:
-        points, faces, collapses = _collapsed(vertices, triangles, target, _MOST_AGGRESSIVE, False)
-    root = np.arange(len(vertices))
-    root[collapses[:, 1]] = collapses[:, 0]
-    while not np.array_equal(root, root[root]):
-        root = root[root]
-    # the survivors keep their order; those that no triangle holds any more are gone
-    kept = root[triangles]
-    kept = np.unique(kept[(kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])])
-    rank = np.full(len(vertices), -1)
-    if len(kept) == len(points):
-        rank[kept] = np.arange(len(kept))
-    faces = faces[face_normals(points, faces)[1] > 0].astype(np.int64)
-    return points, _without_twins(faces) if len(faces) else faces, rank[root]
-
-
-def _collapsed(
-    vertices: NDArray, triangles: NDArray, target: int, aggressiveness: float, preserve_border: bool
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Points, faces and collapsed pairs of vertices, from fast-simplification. Its thresholds are lengths, so it gets a mesh of size 1."""
-    low = vertices.min(axis=0)
-    size = float(np.ptp(vertices, axis=0).max())
-    with _SIMPLIFIER:
-        points, faces, collapses = fast_simplification.simplify(
-            np.ascontiguousarray((vertices - low) / size),
-            np.ascontiguousarray(triangles, dtype=np.int32),
-            target_reduction=1.0 - target / len(triangles),
-            agg=aggressiveness,
-            return_collapses=True,
-            preserve_border=preserve_border,
-        )
-    return points * size + low, faces, collapses
-
-
-def _without_twins(triangles: NDArray) -> NDArray:
-    """Each triangle once: those with the same corners in the same sense are one."""
-    first = np.argmin(triangles, axis=1)
-    rows = np.arange(len(triangles))
-    turned = np.stack([triangles[rows, (first + k) % 3] for k in range(3)], axis=1).astype(np.int64)
-    base = int(triangles.max()) + 1
-    # three indices do not fit into one word of 64 bits for every mesh, so the first two become one before
-    _, pair = np.unique(turned[:, 0] * base + turned[:, 1], return_inverse=True)
-    _, kept = np.unique(pair * base + turned[:, 2], return_index=True)
-    return triangles[np.sort(kept)]
 
 
 def _samples(vertices: NDArray, triangles: NDArray) -> tuple[NDArray[np.float64], NDArray]:

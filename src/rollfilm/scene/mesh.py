@@ -16,7 +16,8 @@ class MeshLevel:
         vertices: float32 (V, 3).
         normals: float32 (V, 3), unit length; vertices on a crease are there once for each side of it.
         triangles: int32 (T, 3), in an order that keeps neighbours together, so that runs of 64 make compact clusters.
-        error_m: how far the surface lies from the original one (a curved primitive's is the exact shape), as measured; 0 where it is the original itself.
+        error_m: how far the surface lies from the original one, as measured; 0 where it is the original itself. The original of a
+            curved primitive is its exact shape.
         uvs: float32 (V, 2) texture coordinates, v up from the image's last row, or None.
     """
 

@@ -47,22 +47,35 @@ def geom_material(model: mujoco.MjModel, geom: int) -> Material:
     )
 
 
-def texture_mapping(model: mujoco.MjModel, geom: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Scale and offset from the x and y of a point in a geom's frame to texture coordinates, v up from the image's last row.
+def texture_mapping(model: mujoco.MjModel, geom: int, *, own_uvs: bool) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Scale and offset from a geom's own texture coordinates, or where it has none from the x and y of a point in its frame, to places in
+    its texture, v up from the image's last row.
 
-    After ``settexture`` in MuJoCo's render_gl3.c: s = k x / 2 - 1/2 and t = -k y / 2 - 1/2 from the image's first row, where k is the
-    material's ``texrepeat`` over the geom's half size, or with ``texuniform``, or along an infinite side, ``texrepeat`` itself.
+    As MuJoCo 4.0 draws, with t from the image's first row: coordinates of meshes, primitives and planes are multiplied with ``texrepeat``,
+    and with ``texuniform`` also with the geom's size (where it is finite). Those of a plane are (x + size) / (2 size) and
+    (size - y) / (2 size), or x / 2 and -y / 2 along infinite sides; half an image is taken off both if one side is infinite. Meshes and
+    height fields without coordinates have s = r x / 2 - 1/2 and t = -r y / 2 - 1/2 with ``texrepeat`` r over the size, or r itself with
+    ``texuniform`` (``settexture`` in render_gl3.c).
     """
     material = int(model.geom_matid[geom])
     if material < 0:
         return (1.0, 1.0), (0.0, 0.0)
-    size = model.geom_size[geom].copy()
-    if model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER):
+    kind = int(model.geom_type[geom])
+    size = [float(x) for x in model.geom_size[geom, :2]]
+    if kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER):
         size[1] = size[0]
-    repeat = model.mat_texrepeat[material]
+    repeat = [float(x) for x in model.mat_texrepeat[material]]
     uniform = bool(model.mat_texuniform[material])
-    scale = [0.5 * float(repeat[k]) / (1.0 if uniform or size[k] <= 0 else float(size[k])) for k in range(2)]
-    return (scale[0], scale[1]), (0.5, 0.5)
+    times = [r * s if uniform and s > 0 else r for r, s in zip(repeat, size, strict=True)]
+    if own_uvs:
+        return (times[0], times[1]), (0.0, 1.0 - times[1])
+    scale = [0.5 * t / s if s > 0 else 0.5 * t for t, s in zip(times, size, strict=True)]
+    if kind != mujoco.mjtGeom.mjGEOM_PLANE:
+        return (scale[0], scale[1]), (0.5, 0.5)
+    shift = 0.5 if min(size) <= 0 else 0.0
+    left = 0.5 * times[0] if size[0] > 0 else 0.0
+    top = 0.5 * times[1] if size[1] > 0 else 0.0
+    return (scale[0], scale[1]), (left - shift, 1.0 - top + shift)
 
 
 def model_textures(model: mujoco.MjModel) -> tuple[tuple[Texture, ...], int]:

@@ -17,6 +17,7 @@ from rollfilm.scene.levels import LevelConfig, Surface
 from rollfilm.scene.mesh import Mesh
 from rollfilm.scene.mujoco_materials import geom_material, texture_mapping
 from rollfilm.scene.mujoco_values import vector3, vector4
+from rollfilm.scene.primitive_uvs import Mapping, box_uvs, capsule_uvs, cylinder_uvs, sphere_uvs, with_uvs
 from rollfilm.scene.scene import Geom
 
 __all__ = ["model_geoms"]
@@ -62,30 +63,43 @@ def _shape(model: mujoco.MjModel, geom: int) -> tuple[tuple | None, Callable[[],
     kind = int(model.geom_type[geom])
     data = int(model.geom_dataid[geom])
     x, y, z = (float(s) for s in model.geom_size[geom])
+    textured = _has_own_uvs(model, geom)
     match kind:
         case _GEOM.mjGEOM_MESH | _GEOM.mjGEOM_SDF if data >= 0:
-            textured = _has_own_uvs(model, data) and geom_material(model, geom).texture >= 0
             return ("mesh", data, textured), lambda: _mesh(model, data, textured)
         case _GEOM.mjGEOM_HFIELD if data >= 0:
             return ("hfield", data), lambda: _height_field(model, data)
         case _GEOM.mjGEOM_BOX if min(x, y, z) > 0:
-            return ("box", x, y, z), lambda: primitives.box((x, y, z))
+            return ("box", x, y, z, textured), lambda: _mapped(primitives.box((x, y, z)), textured, (x, y, z), box_uvs)
         case _GEOM.mjGEOM_SPHERE if x > 0:
-            return ("sphere", x), lambda: primitives.sphere(x)
+            return ("sphere", x, textured), lambda: _mapped(primitives.sphere(x), textured, (x, x, x), sphere_uvs)
         case _GEOM.mjGEOM_ELLIPSOID if min(x, y, z) > 0:
-            return ("ellipsoid", x, y, z), lambda: primitives.ellipsoid((x, y, z))
+            return ("ellipsoid", x, y, z, textured), lambda: _mapped(primitives.ellipsoid((x, y, z)), textured, (x, y, z), sphere_uvs)
         case _GEOM.mjGEOM_CAPSULE if min(x, y) > 0:
-            return ("capsule", x, y), lambda: primitives.capsule(x, y)
+            return ("capsule", x, y, textured), lambda: _mapped(primitives.capsule(x, y), textured, (x, x, x), capsule_uvs(y / x))
         case _GEOM.mjGEOM_CYLINDER if min(x, y) > 0:
-            return ("cylinder", x, y), lambda: primitives.cylinder(x, y)
+            return ("cylinder", x, y, textured), lambda: _mapped(primitives.cylinder(x, y), textured, (x, x, y), cylinder_uvs)
     return None, None
+
+
+def _mapped(mesh: Mesh, textured: bool, size: tuple[float, float, float], mapping: Mapping) -> Mesh:
+    return with_uvs(mesh, size, mapping) if textured else mesh
+
+
+def _has_own_uvs(model: mujoco.MjModel, geom: int) -> bool:
+    """Whether a geom has a flat texture that lies on coordinates of its surface."""
+    texture = geom_material(model, geom).texture
+    if texture < 0 or model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D:
+        return False
+    kind = int(model.geom_type[geom])
+    if kind in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF):
+        return _has_texcoords(model, int(model.geom_dataid[geom]))
+    return kind not in (_GEOM.mjGEOM_PLANE, _GEOM.mjGEOM_HFIELD)
 
 
 def _geom(model: mujoco.MjModel, geom: int, mesh: int) -> Geom:
     material = geom_material(model, geom)
-    data = int(model.geom_dataid[geom])
-    own_uvs = model.geom_type[geom] in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF) and _has_own_uvs(model, data)
-    scale, offset = ((1.0, 1.0), (0.0, 0.0)) if own_uvs else texture_mapping(model, geom)
+    scale, offset = texture_mapping(model, geom, own_uvs=_has_own_uvs(model, geom))
     plane = mesh < 0
     return Geom(
         name=model.geom(geom).name,
@@ -101,7 +115,7 @@ def _geom(model: mujoco.MjModel, geom: int, mesh: int) -> Geom:
     )
 
 
-def _has_own_uvs(model: mujoco.MjModel, mesh: int) -> bool:
+def _has_texcoords(model: mujoco.MjModel, mesh: int) -> bool:
     return int(model.mesh_texcoordadr[mesh]) >= 0
 
 
@@ -113,7 +127,7 @@ def _mesh(model: mujoco.MjModel, mesh: int, textured: bool) -> Mesh | None:
     triangles = np.array(model.mesh_face[faces])
     flat, _ = face_normals(positions, triangles)
     normals = model.mesh_normal[int(model.mesh_normaladr[mesh]) + model.mesh_facenormal[faces]]
-    if not _has_own_uvs(model, mesh):
+    if not _has_texcoords(model, mesh):
         smooth = np.sum(normals * flat[:, None], axis=-1, keepdims=True) >= _SMOOTH_COSINE
         normals = np.where(smooth, normals, flat[:, None])
     uvs = None

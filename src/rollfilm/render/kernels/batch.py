@@ -7,12 +7,23 @@ A list that overflows makes its writer do the work itself: slower, never wrong.
 import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
-from rollfilm.render.kernels.raster import Window, camera_triangle, raster_projected, raster_triangle, screen_triangles
+from rollfilm.render.kernels.raster import (
+    ScreenTriangle,
+    Window,
+    camera_triangle,
+    make_screen_triangle,
+    raster_box,
+    raster_triangle,
+    screen_triangles,
+)
 from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, layer, surface_key
+
+# Approximate division and square root move an edge by a millionth of a pixel.
+wp.set_module_options({"fast_math": True})
 
 CLUSTER = wp.constant(64)
 TILE = wp.constant(16)  # side of a tile, pixels
-LARGE = wp.constant(128)  # pixels in the bounding box above which a triangle is cut into tiles
+LARGE = wp.constant(192)  # pixels in the bounding box above which a triangle is cut into tiles
 
 
 @wp.struct
@@ -20,8 +31,8 @@ class WorkLists:
     """What the stages hand on. Views are counted within the batch."""
 
     rotation: wp.array2d(dtype=wp.mat33)  # (views, G) camera from geom
-    position: wp.array2d(dtype=wp.vec3)
-    cluster: wp.array(dtype=wp.vec4i)  # view, geom, first triangle, number of triangles
+    position: wp.array2d(dtype=wp.vec4)  # (views, G) and the focal length in pixels
+    cluster: wp.array(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
     tile: wp.array(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
     count: wp.array(dtype=int)  # (2,) clusters, tiles
 
@@ -50,7 +61,7 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
     if level < 0:
         return
     lists.rotation[row, geom] = rotation
-    lists.position[row, geom] = position
+    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], focal)
     first = scene.level_first[level]
     count = scene.level_count[level]
     clusters = (count + CLUSTER - 1) // CLUSTER
@@ -63,28 +74,6 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
         else:
             for i in range(triangle, triangle + n):
                 raster_triangle(vis, row, scene, batch, full_window(batch), geom, i, focal, rotation, position)
-
-
-@wp.func
-def bounds(batch: ViewBatch, p: wp.vec3, q: wp.vec3, r: wp.vec3):
-    """The pixels that a screen triangle can cover; empty if x0 > x1 or y0 > y1."""
-    window = Window()
-    window.x0 = int(wp.clamp(wp.ceil(wp.min(p[0], wp.min(q[0], r[0])) - 0.5), 0.0, float(batch.width)))
-    window.y0 = int(wp.clamp(wp.ceil(wp.min(p[1], wp.min(q[1], r[1])) - 0.5), 0.0, float(batch.height)))
-    window.x1 = int(wp.clamp(wp.floor(wp.max(p[0], wp.max(q[0], r[0])) - 0.5), -1.0, float(batch.width - 1)))
-    window.y1 = int(wp.clamp(wp.floor(wp.max(p[1], wp.max(q[1], r[1])) - 0.5), -1.0, float(batch.height - 1)))
-    return window
-
-
-@wp.func
-def merge(a: Window, b: Window):
-    """The smallest window around two."""
-    window = Window()
-    window.x0 = wp.min(a.x0, b.x0)
-    window.y0 = wp.min(a.y0, b.y0)
-    window.x1 = wp.max(a.x1, b.x1)
-    window.y1 = wp.max(a.y1, b.y1)
-    return window
 
 
 @wp.func
@@ -106,8 +95,31 @@ def append_tiles(lists: WorkLists, row: int, geom: int, triangle: int, window: W
     return True
 
 
+@wp.func
+def raster_or_hand_on(
+    vis: wp.array2d(dtype=wp.uint64), row: int, batch: ViewBatch, lists: WorkLists, drawn: ScreenTriangle, geom: int, triangle: int
+):
+    """Raster a small triangle here and now, hand a large one on as tiles."""
+    box = drawn.window
+    handed_on = bool(False)
+    if (box.x1 - box.x0 + 1) * (box.y1 - box.y0 + 1) > LARGE:
+        handed_on = append_tiles(lists, row, geom, triangle, box)
+    if not handed_on:
+        raster_box(vis, row, batch.width, drawn, surface_key(geom, triangle), layer(geom))
+
+
+@wp.func
+def screen_triangles_of(scene: SceneData, batch: ViewBatch, lists: WorkLists, row: int, geom: int, triangle: int):
+    """A triangle of a mesh on the screen of a view (``raster.screen_triangles``)."""
+    placed = lists.position[row, geom]
+    t = scene.mesh_triangle[scene.geom_mesh[geom]] + triangle
+    a, b, c = camera_triangle(scene, t, lists.rotation[row, geom], wp.vec3(placed[0], placed[1], placed[2]))
+    n, p, q, r, s = screen_triangles(scene.near, placed[3], batch, a, b, c)
+    return n, p, q, r, s
+
+
 @wp.kernel(enable_backward=False)
-def raster_clusters(first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
+def raster_clusters(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 64 threads stride over the clusters, one thread a triangle."""
     worker, lane = wp.tid()
     total = wp.min(lists.count[0], lists.cluster.shape[0])
@@ -119,28 +131,19 @@ def raster_clusters(first_view: int, workers: int, scene: SceneData, batch: View
             row = item[0]
             geom = item[1]
             triangle = item[2] + lane
-            focal = batch.focal[(row + first_view) // batch.num_worlds]
-            a, b, c = camera_triangle(scene, scene.geom_mesh[geom], triangle, lists.rotation[row, geom], lists.position[row, geom])
-            n, p, q, r, s = screen_triangles(scene.near, focal, batch, a, b, c)
+            n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, triangle)
             if n > 0:
-                window = bounds(batch, p, q, r)
+                first = make_screen_triangle(full_window(batch), p, q, r)
+                if first.front == 1:
+                    raster_or_hand_on(vis, row, batch, lists, first, geom, triangle)
                 if n > 1:
-                    window = merge(window, bounds(batch, p, r, s))
-                w = window.x1 - window.x0 + 1
-                h = window.y1 - window.y0 + 1
-                if w > 0 and h > 0:
-                    handed_on = bool(False)
-                    if w * h > LARGE:
-                        handed_on = append_tiles(lists, row, geom, triangle, window)
-                    if not handed_on:
-                        key = surface_key(geom, triangle)
-                        raster_projected(vis, row, batch.width, window, key, layer(geom), p, q, r)
-                        if n > 1:
-                            raster_projected(vis, row, batch.width, window, key, layer(geom), p, r, s)
+                    second = make_screen_triangle(full_window(batch), p, r, s)
+                    if second.front == 1:
+                        raster_or_hand_on(vis, row, batch, lists, second, geom, triangle)
 
 
 @wp.kernel(enable_backward=False)
-def raster_tiles(first_view: int, workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
+def raster_tiles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 32 threads stride over the tiles, one thread half a row of pixels."""
     worker, lane = wp.tid()
     total = wp.min(lists.count[1], lists.tile.shape[0])
@@ -151,11 +154,18 @@ def raster_tiles(first_view: int, workers: int, scene: SceneData, batch: ViewBat
         row = item[0]
         if row >= 0:
             geom = item[1]
-            triangle = item[2]
             window = Window()
             window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
             window.x1 = wp.min(window.x0 + TILE // 2, batch.width) - 1
             window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
             window.y1 = wp.min(window.y0, batch.height - 1)
-            focal = batch.focal[(row + first_view) // batch.num_worlds]
-            raster_triangle(vis, row, scene, batch, window, geom, triangle, focal, lists.rotation[row, geom], lists.position[row, geom])
+            key = surface_key(geom, item[2])
+            n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, item[2])
+            # both halves of a clipped triangle: a tile job stands for the whole of it
+            first = make_screen_triangle(window, p, q, r)
+            if first.front == 1:
+                raster_box(vis, row, batch.width, first, key, layer(geom))
+            if n > 1:
+                second = make_screen_triangle(window, p, r, s)
+                if second.front == 1:
+                    raster_box(vis, row, batch.width, second, key, layer(geom))

@@ -11,8 +11,8 @@ class Features:
         rgb, depth, segmentation: outputs.
         textures: some geom has a 2D texture.
         skybox: the background is a cube map, else black.
-        planes: there are planes.
-        lights: there are lights besides the headlight.
+        planes: how many there are.
+        lights: how many there are besides the headlight.
         spots: some of them are spots.
     """
 
@@ -21,6 +21,6 @@ class Features:
     segmentation: bool
     textures: bool
     skybox: bool
-    planes: bool
-    lights: bool
+    planes: int
+    lights: int
     spots: bool

@@ -4,6 +4,9 @@ import warp as wp
 
 from rollfilm.render.kernels.types import SceneData, ViewBatch, depth_key, layer, surface_key
 
+# columns of a bounding box from which on it pays to find the ends of each row
+WIDE = wp.constant(4)
+
 
 @wp.struct
 class Window:
@@ -15,82 +18,158 @@ class Window:
     y1: int
 
 
-@wp.func
-def edge_order(ax: float, ay: float, bx: float, by: float):
-    """1 if an edge is evaluated from a to b, -1 if from b to a: both triangles at an edge must compute the same number."""
-    if ax < bx or (ax == bx and ay < by):
-        return 1.0
-    return -1.0
+@wp.struct
+class Edge:
+    """An edge of a screen triangle, always taken from the same of its two ends: both triangles at it compute the same number."""
+
+    origin: wp.vec2
+    along: wp.vec2
+    sign: float  # -1 if it was turned round
+
+
+@wp.struct
+class ScreenTriangle:
+    """A triangle on the screen, front face to the eye. Reciprocal depth is affine there."""
+
+    front: int  # 0 if it faces away or has no area
+    window: Window  # the pixels that it can cover
+    ab: Edge
+    bc: Edge
+    ca: Edge
+    corner: wp.vec3  # x, y and reciprocal depth of one corner
+    slope: wp.vec2  # of reciprocal depth
+    nearest: float
+    farthest: float
 
 
 @wp.func
-def raster_projected(
-    vis: wp.array2d(dtype=wp.uint64),
-    row: int,
-    width: int,
-    window: Window,
-    key: wp.uint64,
-    depth_factor: float,
-    a: wp.vec3,
-    b: wp.vec3,
-    c: wp.vec3,
-):
-    """One triangle of screen points (x, y, reciprocal depth) into row ``row`` of the visibility buffer.
+def make_edge(a: wp.vec3, b: wp.vec3):
+    """The edge from a to b."""
+    edge = Edge()
+    if a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]):
+        edge.origin = wp.vec2(a[0], a[1])
+        edge.along = wp.vec2(b[0] - a[0], b[1] - a[1])
+        edge.sign = 1.0
+    else:
+        edge.origin = wp.vec2(b[0], b[1])
+        edge.along = wp.vec2(a[0] - b[0], a[1] - b[1])
+        edge.sign = -1.0
+    return edge
 
-    Reciprocal depth is affine on the screen. A pixel belongs to a triangle if its centre lies inside or on an edge; an edge
-    function is always evaluated from the same of its two ends, so that two triangles that share an edge leave no gap.
-    """
-    x0 = wp.max(window.x0, int(wp.ceil(wp.max(wp.min(a[0], wp.min(b[0], c[0])) - 0.5, -1.0))))
-    x1 = wp.min(window.x1, int(wp.floor(wp.min(wp.max(a[0], wp.max(b[0], c[0])) - 0.5, 32768.0))))
-    if x0 > x1:
-        return
-    y0 = wp.max(window.y0, int(wp.ceil(wp.max(wp.min(a[1], wp.min(b[1], c[1])) - 0.5, -1.0))))
-    y1 = wp.min(window.y1, int(wp.floor(wp.min(wp.max(a[1], wp.max(b[1], c[1])) - 0.5, 32768.0))))
-    if y0 > y1:
-        return
+
+@wp.func
+def make_screen_triangle(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
+    """Set up a triangle of screen points (x, y, reciprocal depth) for the pixels of a window."""
+    triangle = ScreenTriangle()
+    # clamped before they become integers: corners near the camera's plane may lie anywhere
+    box = Window()
+    box.x0 = wp.max(window.x0, int(wp.ceil(wp.clamp(wp.min(a[0], wp.min(b[0], c[0])) - 0.5, -1.0, 32768.0))))
+    box.x1 = wp.min(window.x1, int(wp.floor(wp.clamp(wp.max(a[0], wp.max(b[0], c[0])) - 0.5, -1.0, 32768.0))))
+    box.y0 = wp.max(window.y0, int(wp.ceil(wp.clamp(wp.min(a[1], wp.min(b[1], c[1])) - 0.5, -1.0, 32768.0))))
+    box.y1 = wp.min(window.y1, int(wp.floor(wp.clamp(wp.max(a[1], wp.max(b[1], c[1])) - 0.5, -1.0, 32768.0))))
+    triangle.window = box
     area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-    if area >= 0.0:  # rows grow downwards: a front face, counter-clockwise to the eye, has negative area here
-        return
+    # rows grow downwards: counter-clockwise to the eye has negative area here
+    if box.x0 <= box.x1 and box.y0 <= box.y1 and area < 0.0:
+        triangle.front = 1
+        triangle.ab = make_edge(a, b)
+        triangle.bc = make_edge(b, c)
+        triangle.ca = make_edge(c, a)
+        inverse_area = 1.0 / area
+        triangle.corner = a
+        triangle.slope = inverse_area * wp.vec2(
+            (b[2] - a[2]) * (c[1] - a[1]) - (c[2] - a[2]) * (b[1] - a[1]),
+            (c[2] - a[2]) * (b[0] - a[0]) - (b[2] - a[2]) * (c[0] - a[0]),
+        )
+        triangle.nearest = wp.max(a[2], wp.max(b[2], c[2]))
+        triangle.farthest = wp.min(a[2], wp.min(b[2], c[2]))
+    return triangle
 
-    sab = edge_order(a[0], a[1], b[0], b[1])
-    sbc = edge_order(b[0], b[1], c[0], c[1])
-    sca = edge_order(c[0], c[1], a[0], a[1])
-    oab = a
-    if sab < 0.0:
-        oab = b
-    obc = b
-    if sbc < 0.0:
-        obc = c
-    oca = c
-    if sca < 0.0:
-        oca = a
-    abx = sab * (b[0] - a[0])
-    aby = sab * (b[1] - a[1])
-    bcx = sbc * (c[0] - b[0])
-    bcy = sbc * (c[1] - b[1])
-    cax = sca * (a[0] - c[0])
-    cay = sca * (a[1] - c[1])
 
-    inverse_area = 1.0 / area
-    slope_x = ((b[2] - a[2]) * (c[1] - a[1]) - (c[2] - a[2]) * (b[1] - a[1])) * inverse_area
-    slope_y = ((c[2] - a[2]) * (b[0] - a[0]) - (b[2] - a[2]) * (c[0] - a[0])) * inverse_area
-    nearest = wp.max(a[2], wp.max(b[2], c[2]))
-    farthest = wp.min(a[2], wp.min(b[2], c[2]))
+@wp.func
+def edge_row(edge: Edge, py: float):
+    """The part of an edge's value that a row of pixels shares."""
+    return edge.along[0] * (py - edge.origin[1])
 
-    for y in range(y0, y1 + 1):
+
+@wp.func
+def edge_value(edge: Edge, row: float, px: float):
+    """At most 0 on the inner side of an edge, 0 on it."""
+    return edge.sign * (row - edge.along[1] * (px - edge.origin[0]))
+
+
+@wp.func
+def depth_in(triangle: ScreenTriangle, row: float, px: float):
+    """Reciprocal depth at a pixel, never beyond the corners'."""
+    return wp.clamp(row + triangle.slope[0] * (px - triangle.corner[0]), triangle.farthest, triangle.nearest)
+
+
+@wp.func
+def cut_span(span: wp.vec2, edge: Edge, row: float):
+    """Cut a row's first and last column to what lies on the inner side of an edge, give or take a pixel."""
+    cut = span
+    across = edge.along[1]
+    meeting = edge.origin[0] + row / wp.where(across == 0.0, 1.0e-30, across)
+    direction = edge.sign * across
+    if direction > 0.0:
+        cut[0] = wp.clamp(wp.floor(meeting) - 1.0, span[0], 32768.0)
+    elif direction < 0.0:
+        cut[1] = wp.clamp(wp.ceil(meeting), -1.0, span[1])
+    return cut
+
+
+@wp.func
+def raster_rows(vis: wp.array2d(dtype=wp.uint64), row: int, width: int, triangle: ScreenTriangle, key: wp.uint64, depth_factor: float):
+    """A triangle into row ``row`` of the visibility buffer, one row of pixels after the other: how one thread goes fastest.
+
+    A pixel belongs to a triangle if its centre lies inside or on an edge; two triangles at an edge leave no gap.
+    """
+    box = triangle.window
+    wide = box.x1 - box.x0 >= WIDE
+    for y in range(box.y0, box.y1 + 1):
         py = float(y) + 0.5
-        rab = abx * (py - oab[1])
-        rbc = bcx * (py - obc[1])
-        rca = cax * (py - oca[1])
-        rz = a[2] + slope_y * (py - a[1])
-        for x in range(x0, x1 + 1):
+        rab = edge_row(triangle.ab, py)
+        rbc = edge_row(triangle.bc, py)
+        rca = edge_row(triangle.ca, py)
+        rz = triangle.corner[2] + triangle.slope[1] * (py - triangle.corner[1])
+        left = int(box.x0)
+        right = int(box.x1)
+        if wide:
+            # leave out most of the bounding box that is outside; the edges themselves are still tested below
+            span = wp.vec2(float(box.x0), float(box.x1))
+            span = cut_span(span, triangle.ab, rab)
+            span = cut_span(span, triangle.bc, rbc)
+            span = cut_span(span, triangle.ca, rca)
+            left = int(span[0])
+            right = int(span[1])
+        for x in range(left, right + 1):
             px = float(x) + 0.5
-            eab = sab * (rab - aby * (px - oab[0]))
-            ebc = sbc * (rbc - bcy * (px - obc[0]))
-            eca = sca * (rca - cay * (px - oca[0]))
+            eab = edge_value(triangle.ab, rab, px)
+            ebc = edge_value(triangle.bc, rbc, px)
+            eca = edge_value(triangle.ca, rca, px)
             if eab <= 0.0 and ebc <= 0.0 and eca <= 0.0:
-                z = wp.clamp(rz + slope_x * (px - a[0]), farthest, nearest)
-                wp.atomic_min(vis, row, y * width + x, depth_key(z * depth_factor) | key)
+                wp.atomic_min(vis, row, y * width + x, depth_key(depth_in(triangle, rz, px) * depth_factor) | key)
+
+
+@wp.func
+def raster_box(vis: wp.array2d(dtype=wp.uint64), row: int, width: int, triangle: ScreenTriangle, key: wp.uint64, depth_factor: float):
+    """The same pixels by one loop over the bounding box: how many threads side by side wait least for each other."""
+    box = triangle.window
+    x = int(box.x0)
+    y = int(box.y0)
+    while y <= box.y1:
+        px = float(x) + 0.5
+        py = float(y) + 0.5
+        eab = edge_value(triangle.ab, edge_row(triangle.ab, py), px)
+        ebc = edge_value(triangle.bc, edge_row(triangle.bc, py), px)
+        eca = edge_value(triangle.ca, edge_row(triangle.ca, py), px)
+        if eab <= 0.0 and ebc <= 0.0 and eca <= 0.0:
+            rz = triangle.corner[2] + triangle.slope[1] * (py - triangle.corner[1])
+            wp.atomic_min(vis, row, y * width + x, depth_key(depth_in(triangle, rz, px) * depth_factor) | key)
+        x += 1
+        if x > box.x1:
+            x = box.x0
+            y += 1
 
 
 @wp.func
@@ -109,12 +188,11 @@ def project(p: wp.vec3, focal: float, center_x: float, center_y: float):
 
 
 @wp.func
-def camera_triangle(scene: SceneData, mesh: int, triangle: int, rotation: wp.mat33, position: wp.vec3):
-    """The three corners of a triangle in the camera's frame."""
-    t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
-    a = rotation * scene.vertex[t[0]] + position
-    b = rotation * scene.vertex[t[1]] + position
-    c = rotation * scene.vertex[t[2]] + position
+def camera_triangle(scene: SceneData, t: int, rotation: wp.mat33, position: wp.vec3):
+    """The three corners of triangle ``t``, counted over all meshes, in the camera's frame."""
+    a = rotation * wp.vec3(scene.corner[0, t], scene.corner[1, t], scene.corner[2, t]) + position
+    b = rotation * wp.vec3(scene.corner[3, t], scene.corner[4, t], scene.corner[5, t]) + position
+    c = rotation * wp.vec3(scene.corner[6, t], scene.corner[7, t], scene.corner[8, t]) + position
     return a, b, c
 
 
@@ -167,10 +245,14 @@ def raster_triangle(
     position: wp.vec3,
 ):
     """One triangle of a mesh, whole, into row ``row`` of the visibility buffer."""
-    a, b, c = camera_triangle(scene, scene.geom_mesh[geom], triangle, rotation, position)
+    a, b, c = camera_triangle(scene, scene.mesh_triangle[scene.geom_mesh[geom]] + triangle, rotation, position)
     n, p, q, r, s = screen_triangles(scene.near, focal, batch, a, b, c)
     if n > 0:
         key = surface_key(geom, triangle)
-        raster_projected(vis, row, batch.width, window, key, layer(geom), p, q, r)
+        first = make_screen_triangle(window, p, q, r)
+        if first.front == 1:
+            raster_rows(vis, row, batch.width, first, key, layer(geom))
         if n > 1:
-            raster_projected(vis, row, batch.width, window, key, layer(geom), p, r, s)
+            second = make_screen_triangle(window, p, r, s)
+            if second.front == 1:
+                raster_rows(vis, row, batch.width, second, key, layer(geom))

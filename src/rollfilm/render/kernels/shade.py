@@ -47,6 +47,7 @@ class Plane:
     geom: int
     inverse_depth: wp.vec3  # reciprocal depth from the ray
     origin: wp.vec3  # of the plane, from the camera
+    half_size: wp.vec2  # 0 for infinite
     seen: int  # 1 if the camera is on its +z side
 
 
@@ -96,6 +97,7 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     rotation = world.geom_rotation[eye.world, geom]
     normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
     plane.origin = world.geom_position[eye.world, geom] - eye.position
+    plane.half_size = scene.geom_half_size[geom]
     height = wp.dot(normal, plane.origin)
     if height < -1.0e-6 * scene.near:
         plane.inverse_depth = normal / height
@@ -109,7 +111,7 @@ def plane_key(scene: SceneData, world: WorldData, eye: Eye, plane: Plane, ray: w
     inverse_depth = wp.dot(plane.inverse_depth, ray)
     if inverse_depth * scene.far < 1.0 or inverse_depth * scene.near > 1.0:
         return EMPTY_KEY
-    half = scene.geom_half_size[plane.geom]
+    half = plane.half_size
     if half[0] > 0.0 or half[1] > 0.0:
         local = wp.transpose(world.geom_rotation[eye.world, plane.geom]) * (ray / inverse_depth - plane.origin)
         if (half[0] > 0.0 and wp.abs(local[0]) > half[0]) or (half[1] > 0.0 and wp.abs(local[1]) > half[1]):

@@ -11,7 +11,7 @@ import warp as wp
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
 from rollfilm.render.kernels.shade import SURFACE, Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
-from rollfilm.render.kernels.texture import mip_level, trilinear
+from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 
 ROW_CHUNK = wp.constant(64)
@@ -24,6 +24,7 @@ ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
 def chunk_shading(features: Features):
     """The function that shades a chunk, for these features."""
     load_surface, background = shading(features)
+    trilinear = sampling(branches=False)
 
     @wp.func
     def shade_chunk(
@@ -109,7 +110,7 @@ def chunk_shading(features: Features):
                 green[j] = lit[1]
                 blue[j] = lit[2]
                 j += 1
-            if wp.static(features.lights):
+            if wp.static(features.lights > 0):
                 for i in range(scene.light_spot.shape[0]):
                     light = load_light(scene, world, eye.world, i, eye.position)
                     j = int(0)

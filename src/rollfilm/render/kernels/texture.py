@@ -4,6 +4,8 @@ A texel is three lanes of 21 bits in one 64-bit word (red lowest), so that one m
 numbers that add up to 8192, so that eight bits of color and thirteen of weight just fill a lane.
 """
 
+from functools import cache
+
 import warp as wp
 
 from rollfilm.render.kernels.power import log2_of
@@ -13,17 +15,23 @@ TOTAL_WEIGHT = wp.constant(8192)
 
 
 @wp.func
-def four_texels(scene: SceneData, row0: int, row1: int, x0: int, x1: int, part_x: int, part_y: int, weight: int):
-    """The weighted sum of four texels, by 256ths of a texel in x and y; ``row0`` and ``row1`` are where the rows begin."""
+def four_texels(scene: SceneData, image: int, x0: int, x1: int, y0: int, y1: int, part_x: int, part_y: int, weight: int):
+    """The weighted sum of the texels at columns x0, x1 and rows y0, y1 of an image, by 256ths of a texel. Tiles are 4 x 4."""
     right = (weight * part_x) >> 8
     left = weight - right
     bottom_left = (left * part_y) >> 8
     bottom_right = (right * part_y) >> 8
+    first = scene.texture_first[image]
+    across = ((scene.texture_size[image][0] + 3) >> 2) << 4  # texels in a row of tiles
+    row0 = first + (y0 >> 2) * across + ((y0 & 3) << 2)
+    row1 = first + (y1 >> 2) * across + ((y1 & 3) << 2)
+    column0 = ((x0 >> 2) << 4) + (x0 & 3)
+    column1 = ((x1 >> 2) << 4) + (x1 & 3)
     # unsigned indices spare the check for negative ones
-    total = scene.texel[wp.uint32(row0 + x0)] * wp.uint64(left - bottom_left)
-    total += scene.texel[wp.uint32(row0 + x1)] * wp.uint64(right - bottom_right)
-    total += scene.texel[wp.uint32(row1 + x0)] * wp.uint64(bottom_left)
-    total += scene.texel[wp.uint32(row1 + x1)] * wp.uint64(bottom_right)
+    total = scene.texel[wp.uint32(row0 + column0)] * wp.uint64(left - bottom_left)
+    total += scene.texel[wp.uint32(row0 + column1)] * wp.uint64(right - bottom_right)
+    total += scene.texel[wp.uint32(row1 + column0)] * wp.uint64(bottom_left)
+    total += scene.texel[wp.uint32(row1 + column1)] * wp.uint64(bottom_right)
     return total
 
 
@@ -37,10 +45,9 @@ def lane_colors(lanes: wp.uint64):
 
 
 @wp.func
-def bilinear(scene: SceneData, level: int, u: float, v: float, weight: int):
+def bilinear(scene: SceneData, image: int, u: float, v: float, weight: int):
     """A repeating image at (u, v), both in [0, 1], v up from its last row, times ``weight``."""
-    size = scene.texture_size[level]
-    first = scene.texture_first[level]
+    size = scene.texture_size[image]
     x = int(u * float(size[0] << 8)) - 128
     y = int((1.0 - v) * float(size[1] << 8)) - 128
     x0 = x >> 8
@@ -56,7 +63,7 @@ def bilinear(scene: SceneData, level: int, u: float, v: float, weight: int):
         y0 = size[1] - 1
     if y1 >= size[1]:
         y1 = 0
-    return four_texels(scene, first + y0 * size[0], first + y1 * size[0], x0, x1, x & 255, y & 255, weight)
+    return four_texels(scene, image, x0, x1, y0, y1, x & 255, y & 255, weight)
 
 
 @wp.func
@@ -70,24 +77,34 @@ def mip_level(size: wp.vec2, uv_dx: wp.vec2, uv_dy: wp.vec2):
     return wp.max(0.5 * log2_of(wp.max(wp.max(wp.dot(dx, dx), wp.dot(dy, dy)), 1.0e-12)), 0.0)
 
 
-@wp.func
-def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
-    """A repeating image between two of its levels; 0 to 1."""
-    first = scene.texture_level[texture]
-    last = scene.texture_level[texture + 1] - 1
-    fine = int(wp.min(level, float(last - first)) * 256.0)
-    at = first + (fine >> 8)
-    part_u = u - wp.floor(u)
-    part_v = v - wp.floor(v)
-    far = (fine & 255) * (TOTAL_WEIGHT >> 8)
-    lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
-    lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
-    return lane_colors(lanes)
+@cache
+def sampling(*, branches: bool):
+    """The function that samples a texture, with branches that save work (for a GPU) or without any (for vector units)."""
+
+    @wp.func
+    def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
+        """A repeating image between two of its levels; 0 to 1."""
+        first = scene.texture_level[texture]
+        last = scene.texture_level[texture + 1] - 1
+        fine = int(wp.min(level, float(last - first)) * 256.0)
+        at = first + (fine >> 8)
+        part_u = u - wp.floor(u)
+        part_v = v - wp.floor(v)
+        far = (fine & 255) * (TOTAL_WEIGHT >> 8)
+        lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
+        if wp.static(branches):
+            if far > 0:
+                lanes += bilinear(scene, at + 1, part_u, part_v, far)
+        else:
+            lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
+        return lane_colors(lanes)
+
+    return trilinear
 
 
 @wp.func
 def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
-    """Six faces (+x, -x, +y, -y, +z, -z, one below the other) seen along ``direction``; 0 to 1. OpenGL 2.1, table 3.19."""
+    """Six images (+x, -x, +y, -y, +z, -z) seen along ``direction``; 0 to 1. OpenGL 2.1, table 3.19."""
     x = wp.abs(direction[0])
     y = wp.abs(direction[1])
     z = wp.abs(direction[2])
@@ -118,14 +135,13 @@ def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
         else:
             face = 5
             s = -direction[0]
-    level = scene.texture_level[texture]
-    n = scene.texture_size[level][0]
+    image = scene.texture_level[texture] + face
+    n = scene.texture_size[image][0]
     half = 128.0 * float(n) / major
     limit = (n - 1) << 8
     px = wp.clamp(int((s + major) * half) - 128, 0, limit)
     py = wp.clamp(int((t + major) * half) - 128, 0, limit)
-    first = scene.texture_first[level] + face * n * n
     x0 = px >> 8
-    x1 = wp.min(x0 + 1, n - 1)
-    below = first + wp.min((py >> 8) + 1, n - 1) * n
-    return lane_colors(four_texels(scene, first + (py >> 8) * n, below, x0, x1, px & 255, py & 255, TOTAL_WEIGHT))
+    y0 = py >> 8
+    lanes = four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, TOTAL_WEIGHT)
+    return lane_colors(lanes)

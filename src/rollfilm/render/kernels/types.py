@@ -26,6 +26,7 @@ class SceneData:
     normal: wp.array(dtype=wp.vec3)  # (V,)
     uv: wp.array(dtype=wp.vec2)  # (V,)
     triangle: wp.array(dtype=wp.vec3i)  # (T,) vertices
+    corner: wp.array2d(dtype=float)  # (9, T) their corners by coordinate: neighbouring threads read neighbouring numbers
     level_error: wp.array(dtype=float)  # (L,) metres
     level_first: wp.array(dtype=int)  # (L,) first triangle within the mesh
     level_count: wp.array(dtype=int)  # (L,) triangles
@@ -46,10 +47,10 @@ class SceneData:
     geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame
     geom_texture: wp.array(dtype=int)  # (G,) -1 for none
     plane: wp.array(dtype=int)  # geoms that are planes
-    texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, all textures one after the other
-    texture_level: wp.array(dtype=int)  # (textures + 1,) first mip level, the finest
-    texture_first: wp.array(dtype=int)  # (mip levels,) first texel
-    texture_size: wp.array(dtype=wp.vec2i)  # (mip levels,) width, height
+    texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, in tiles of 4 x 4, all images one after the other
+    texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, or the face +x of a cube
+    texture_first: wp.array(dtype=int)  # (images,) first texel
+    texture_size: wp.array(dtype=wp.vec2i)  # (images,) width, height
     skybox: int  # texture or -1
     light_spot: wp.array(dtype=int)  # (lights,) 1 for a spot, 0 for a directional light
     light_ambient: wp.array(dtype=wp.vec3)

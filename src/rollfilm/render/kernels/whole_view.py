@@ -76,7 +76,7 @@ def whole_view_kernel(features: Features):
         window.y1 = (band + 1) * batch.height // bands - 1
         raster_view(vis, row, scene, world, batch, window, v)
         eye = make_eye(world, batch, v)
-        if wp.static(features.planes):
+        if wp.static(features.planes > 0):
             raster_planes(vis, row, scene, world, batch, window, eye)
         for y in range(window.y0, window.y1 + 1):
             for x in range(0, batch.width, ROW_CHUNK):

@@ -1,0 +1,115 @@
+"""Shading for a GPU: one thread shades eight pixels of a column, so that camera and planes, and often the triangle, are read once.
+
+Threads side by side shade pixels side by side, so that memory is read and written in runs. What is computed is what ``shade_row``
+computes for a chunk.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
+from rollfilm.render.kernels.shade import (
+    SURFACE,
+    Eye,
+    Plane,
+    Surface,
+    make_eye,
+    make_plane,
+    make_point,
+    pixel_ray,
+    plane_key,
+    seen_depth,
+    seen_id,
+    shading,
+    texture_coordinates,
+    to_byte,
+)
+from rollfilm.render.kernels.texture import mip_level, sampling
+from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
+
+PIXELS_PER_THREAD = wp.constant(8)
+
+
+@cache
+def shade_kernel(features: Features):
+    """The kernel for these features."""
+    load_surface, background = shading(features)
+    trilinear = sampling(branches=True)
+
+    @wp.func
+    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+        """Red, green and blue of a surface at a pixel, 0 to 1."""
+        point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
+        lit = light_by_head(scene, eye.forward, point)
+        for i in range(wp.static(features.lights)):
+            light = load_light(scene, world, eye.world, i, eye.position)
+            if light.spot == 1:
+                if wp.static(features.spots):
+                    lit += light_by_spot(light, point)
+            else:
+                lit += light_by_directional(light, point)
+        color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
+        if wp.static(features.textures):
+            if surface.texture >= 0:
+                uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth)
+                level = mip_level(surface.texture_size, uv_x, uv_y)
+                color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
+        return color
+
+    # approximate division and square root: far below what a byte of color shows; few registers: more warps hide more waiting
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(256, 3))
+    def shade(
+        first_view: int,
+        scene: SceneData,
+        world: WorldData,
+        batch: ViewBatch,
+        vis: wp.array2d(dtype=wp.uint64),
+        pictures: Pictures,
+    ):
+        """One thread for eight pixels of a column; the last of a column may have fewer. Leaves the visibility buffer empty."""
+        row, part, x = wp.tid()
+        v = row + first_view
+        first = PIXELS_PER_THREAD * part
+        end = wp.min(first + PIXELS_PER_THREAD, batch.height)
+        eye = make_eye(world, batch, v)
+        plane = Plane()
+        if wp.static(features.planes > 0):
+            plane = make_plane(scene, world, eye, scene.plane[0])
+        surface = Surface()
+        known = EMPTY_KEY
+        for y in range(first, end):
+            pixel = y * batch.width + x
+            ray = pixel_ray(eye, x, y)
+            key = vis[row, pixel]
+            if key != EMPTY_KEY:
+                vis[row, pixel] = EMPTY_KEY
+            if wp.static(features.planes > 0):
+                if plane.seen == 1:
+                    key = wp.min(key, plane_key(scene, world, eye, plane, ray))
+            if wp.static(features.planes > 1):
+                # one plane is the rule: more are set up again at every pixel
+                for p in range(1, scene.plane.shape[0]):
+                    other = make_plane(scene, world, eye, scene.plane[p])
+                    if other.seen == 1:
+                        key = wp.min(key, plane_key(scene, world, eye, other, ray))
+            if wp.static(features.segmentation):
+                pictures.segmentation[v, pixel] = seen_id(scene, key)
+            if wp.static(features.depth):
+                pictures.depth[v, pixel] = seen_depth(key)
+            if wp.static(features.rgb):
+                color = wp.vec3(0.0)
+                if key == EMPTY_KEY:
+                    color = background(scene, ray)
+                else:
+                    which = key & SURFACE
+                    if which != known:
+                        surface = load_surface(scene, world, eye, key)
+                        known = which
+                    color = shade_pixel(scene, world, eye, surface, ray, seen_depth(key))
+                pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
+                pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
+                pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
+
+    return shade

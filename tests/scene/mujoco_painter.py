@@ -1,0 +1,27 @@
+"""A process that renders with MuJoCo's own renderer: where there is no OpenGL it aborts, and must not take the tests with it.
+
+For each line on its input, a JSON list [model.mjb, camera, height, width, picture.npy], it writes the picture and answers with a line.
+"""
+
+import json
+import sys
+
+import mujoco
+import numpy as np
+
+
+def paint(path: str, camera: int | str, height: int, width: int, target: str) -> None:
+    model = mujoco.MjModel.from_binary_path(path)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    with mujoco.Renderer(model, height, width) as renderer:
+        renderer.update_scene(data, camera)
+        for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION, mujoco.mjtRndFlag.mjRND_HAZE):
+            renderer.scene.flags[flag] = 0
+        np.save(target, renderer.render())
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        paint(*json.loads(line))
+        print("done", flush=True)
