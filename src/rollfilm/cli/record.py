@@ -13,6 +13,7 @@ from rich.table import Table
 
 from rollfilm.cli.cameras import parse_cameras
 from rollfilm.cli.progress import RolloutProgress
+from rollfilm.cli.quiet import quiet_warp
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.memory import format_bytes, peak_memory_bytes, require_memory
 
@@ -71,6 +72,7 @@ class Record:
         started = time.perf_counter()
         import rollfilm
 
+        quiet_warp()
         env = rollfilm.make(
             self.task,
             num_envs=self.num_envs,

@@ -109,7 +109,7 @@ def _exported(array: wp.array):
     if not array.device.is_cuda:
         return array.numpy()
     try:
-        import torch  # noqa: F401  (optional)
+        import torch  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
         return array
     return wp.to_torch(array)
