@@ -86,6 +86,7 @@ def test_poses_that_are_not_finite_are_refused_by_name(renderer, name, value):
         renderer.render(StillPoses(moving_scene(), poses))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_infinities_that_cancel_are_refused(renderer):
     poses = random_poses(2)
     poses.position[0, 1, 0], poses.position[0, 1, 1] = np.inf, -np.inf
