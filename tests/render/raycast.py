@@ -41,6 +41,14 @@ def pixel_rays(camera, height: int, width: int, right: float = 0.0, down: float 
     return np.stack([x, y, -np.ones_like(x)], axis=-1).reshape(-1, 3) @ camera_axes(camera)[1].T
 
 
+def rays_inside_sphere(camera, height, width, radius):
+    """Pixels (H, W) whose rays pass through a sphere around the origin."""
+    rays = pixel_rays(camera, height, width)
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    eye = camera_axes(camera)[0]
+    return (np.linalg.norm(np.cross(rays, eye), axis=1) < radius).reshape(height, width)
+
+
 def mesh_depths(corners: np.ndarray, rays: np.ndarray, near: float) -> np.ndarray:
     """Depth (rays,) of the nearest front face among triangles (T, 3, 3) seen from the camera; infinite where there is none."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]

@@ -1,8 +1,8 @@
 """Cameras in all of MuJoCo's modes are where the reference says."""
 
 import numpy as np
-from render.scenes import SHAPE
 
+from render.scenes import SHAPE
 from rollfilm import geometry
 from rollfilm.engines.still import StillPoses
 from rollfilm.render import BatchRenderer, CameraRequest

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from render.raycast import camera_axes, pixel_rays
 from render.scenes import film, look, scene_of, shot, thing
-
 from rollfilm.scene.primitives import box, sphere
 
 BOX = box((0.2, 0.2, 0.2))

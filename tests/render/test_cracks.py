@@ -2,18 +2,10 @@
 
 import numpy as np
 import pytest
-from render.raycast import camera_axes, pixel_rays
+
+from render.raycast import camera_axes, pixel_rays, rays_inside_sphere
 from render.scenes import film, look, scene_of, shot, thing, triangles
-
 from rollfilm.scene.primitives import sphere
-
-
-def rays_inside_sphere(camera, height, width, radius):
-    """Pixels (H, W) whose rays pass through a sphere around the origin."""
-    rays = pixel_rays(camera, height, width)
-    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
-    eye = camera_axes(camera)[0]
-    return (np.linalg.norm(np.cross(rays, eye), axis=1) < radius).reshape(height, width)
 
 
 def test_a_fine_sphere_has_no_hole():
@@ -50,7 +42,7 @@ def wall_shots(count: int):
     random = np.random.default_rng(1)
     for _ in range(16):
         target = np.array([random.uniform(-0.6, 0.6), 0.0, random.uniform(-0.6, 0.6)])
-        eye = target + (random.uniform(-0.5, 0.5), random.uniform(-1.4, -0.05), random.uniform(-0.5, 0.5))
+        eye = target + random.uniform((-0.5, -1.4, -0.5), (0.5, -0.05, 0.5))
         camera = look(eye, target, fov_y_rad=0.6)
         rays = pixel_rays(camera, 96, 96)
         depth = -eye[1] / np.where(rays[:, 1] > 0, rays[:, 1], 1e-9)

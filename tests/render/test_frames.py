@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from render.moving import ALL, MODEL, moving_scene, random_poses, worlds
 
+from render.moving import ALL, MODEL, moving_scene, random_poses, worlds
 from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.render import BatchRenderer, CameraRequest
 from rollfilm.scene import BodyPoses

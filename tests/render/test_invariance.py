@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from render.moving import ALL, moving_scene, random_poses, worlds
 
+from render.moving import ALL, moving_scene, random_poses, worlds
 from rollfilm.render import BatchRenderer, CameraRequest
 
 NUM_WORLDS = 16

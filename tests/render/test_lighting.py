@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from render.fixed_function import lit
 from render.raycast import camera_axes, pixel_rays
 from render.scenes import look, scene_of, shot, thing
-
 from rollfilm import geometry
 from rollfilm.scene import Headlight, Light, Placement
 from rollfilm.scene.primitives import sphere
@@ -23,7 +23,9 @@ def aimed(position, target) -> Placement:
     return Placement(position=tuple(position), quat_wxyz=tuple(map(float, quat)))
 
 
-SUN = Light(kind="directional", placement=aimed((1, 2, 3), (0, 0, 0)), ambient=(0.05, 0.1, 0), diffuse=(0.6, 0.5, 0.4), specular=(0.3, 0.5, 0.2))
+SUN = Light(
+    kind="directional", placement=aimed((1, 2, 3), (0, 0, 0)), ambient=(0.05, 0.1, 0), diffuse=(0.6, 0.5, 0.4), specular=(0.3, 0.5, 0.2)
+)
 SPOT = Light(kind="spot", placement=aimed((0.8, -1, 1.5), (0.2, 0, 0.2)), diffuse=(0.9, 0.8, 0.9), specular=(0.6, 0.5, 0.4))
 DARK_SUN = replace(SUN, ambient=(0, 0, 0), diffuse=(0, 0, 0), specular=(0, 0, 0))
 DARK_SPOT = replace(SPOT, diffuse=(0, 0, 0), specular=(0, 0, 0))
@@ -45,9 +47,13 @@ def hits():
     return which, point, normal, clear
 
 
-def hold_to_formula(lights, headlight, paint=None, most=2):
+def ball_on_plane(paint=None, **options):
     paint = PAINT | (paint or {})
-    scene = scene_of([BALL], [thing(-1, 1, **paint), thing(0, 2, CENTER, **paint)], lights=tuple(lights), headlight=headlight)
+    return scene_of([BALL], [thing(-1, 1, **paint), thing(0, 2, CENTER, **paint)], **options)
+
+
+def hold_to_formula(lights, headlight, paint=None, most=1):
+    scene = ball_on_plane(paint, lights=tuple(lights), headlight=headlight)
     got = shot(scene, CAMERA, HEIGHT, WIDTH, ("rgb",), lod_pixels=0)["rgb"].astype(int)
     which, point, normal, clear = hits()
     want = lit(scene.geoms[0].material, point, normal, CAMERA, headlight, lights).astype(int)
@@ -101,12 +107,12 @@ def test_too_much_light_saturates():
 
 
 def test_without_any_light_there_is_mujocos_ambient():
-    got = shot(scene_of([BALL], [thing(-1, 1, **PAINT), thing(0, 2, CENTER, **PAINT)], headlight=None), CAMERA, HEIGHT, WIDTH, ("rgb",))["rgb"]
+    got = shot(ball_on_plane(headlight=None), CAMERA, HEIGHT, WIDTH, ("rgb",))["rgb"]
     which, *_ = hits()
     np.testing.assert_array_equal(np.unique(got[which > 0], axis=0), [np.rint(255 * 0.3 * np.array(PAINT["rgba"][:3]))])
 
 
 def test_a_light_that_is_on_takes_the_ambient_away():
-    lights = (replace(DARK_SUN, placement=aimed((0, 0, -1), (0, 0, 0))), DARK_SPOT)
-    got = shot(scene_of([BALL], [thing(-1, 1, **PAINT), thing(0, 2, CENTER, **PAINT)], headlight=None, lights=lights), CAMERA, 20, 20, ("rgb",))
-    assert (got["rgb"] == 0).all()
+    from_below = replace(SUN, placement=aimed((0, 0, -1), (0, 0, 0)), ambient=(0, 0, 0))
+    scene = scene_of([], [thing(-1, 1, **PAINT)], headlight=None, lights=(from_below, DARK_SPOT))
+    assert not shot(scene, CAMERA, 20, 20, ("rgb",))["rgb"].any()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from render.raycast import camera_axes, pixel_rays
 from render.scenes import SHAPE, look
-
 from rollfilm import geometry
 from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.render import BatchRenderer, CameraRequest
@@ -115,8 +115,8 @@ def test_depth_of_a_tilted_face_off_the_middle():
     assert np.abs(depth - want)[ids == 0].max() < 1e-4
 
 
-#: Mean difference of a channel from MuJoCo's own picture, in 255ths: 2.1 was measured.
-MOST_DIFFERENT = 4.0
+#: Mean difference of a channel from MuJoCo's own picture, in 255ths: 1.0 was measured, nearly all of it at edges, which MuJoCo smooths.
+MOST_DIFFERENT = 2.0
 
 
 def difference(got, want) -> float:
@@ -130,18 +130,15 @@ def test_colors_are_those_of_mujocos_renderer(mixed, mujoco_picture, name):
     renderer = BatchRenderer(mixed.scene, 1, [CameraRequest(name, 120, 160)])
     got = renderer.render(mixed)[name].rgb[0].copy()
     renderer.close()
-    print(difference(got, want))
     assert difference(got, want) < MOST_DIFFERENT
     wrong = {
         "black": np.zeros_like(got),
         "red and blue swapped": got[..., ::-1],
         "upside down": got[::-1],
         "left and right swapped": got[:, ::-1],
-        "a pixel to the right": np.roll(got, 3, axis=1),
-        "a tenth darker": (0.9 * got).astype(np.uint8),
+        "a pixel to the right": np.roll(got, 1, axis=1),
+        "a twentieth darker": (0.95 * got).astype(np.uint8),
         "no green": got * np.array([1, 0, 1], np.uint8),
     }
-    for what, picture in wrong.items():
-        print(what, difference(picture, want))
     for what, picture in wrong.items():
         assert difference(picture, want) > MOST_DIFFERENT, what

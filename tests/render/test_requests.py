@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from render.moving import moving_scene, random_poses, worlds
 from render.scenes import look
-
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import DeviceError, InvalidArgumentError, NotFoundError
 from rollfilm.render import BatchRenderer, CameraRequest

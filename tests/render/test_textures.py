@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from render.raycast import camera_axes, pixel_rays
 from render.scenes import HERE, WORLD, look, scene_of, shot, thing
-
 from rollfilm.scene import Camera, Geom, Headlight, Material, Mesh, MeshLevel, Placement, Scene, Texture
 
 #: Shows texels as they are.

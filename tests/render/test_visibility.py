@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from render.raycast import cast
 from render.scenes import coarse, film, look, scene_of, shot, thing
-
 from rollfilm.scene import Geom, Material, Mesh
 from rollfilm.scene.mujoco import load_scene
 from rollfilm.scene.primitives import box, sphere
