@@ -6,7 +6,7 @@ import pytest
 from render.moving import moving_scene, random_poses, worlds
 from render.scenes import look
 from rollfilm.engines.still import StillPoses
-from rollfilm.errors import DeviceError, InvalidArgumentError, NotFoundError
+from rollfilm.errors import DeviceError, InvalidArgumentError, MemoryBudgetError, NotFoundError
 from rollfilm.render import BatchRenderer, CameraRequest
 from rollfilm.scene import BodyPoses
 
@@ -36,6 +36,13 @@ def renderer_of(cameras=(FRONT,), num_worlds=2, **options):
 def test_a_renderer_refuses(arguments, error, message):
     with pytest.raises(error, match=message):
         renderer_of(**arguments)
+
+
+def test_more_memory_than_there_is_is_refused_before_it_is_taken():
+    # 16384 x 16384 pixels of 3 bytes in a million worlds
+    message = r"pictures of 1000000 worlds: 805\.3 TB of memory are needed and .* are available; take fewer worlds or smaller images"
+    with pytest.raises(MemoryBudgetError, match=message):
+        renderer_of((CameraRequest("front", 16384, 16384),), num_worlds=1_000_000)
 
 
 @pytest.mark.parametrize("size", [(0, 8), (8, 0), (-1, 8), (100_000, 8), (8, 100_000)])

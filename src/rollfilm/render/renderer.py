@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import quat_from_matrix
-from rollfilm.render.batch import CameraBatch, group_cameras
+from rollfilm.memory import require_memory
+from rollfilm.render.batch import CameraBatch, group_cameras, picture_bytes
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
 from rollfilm.render.device import cpu_threads, resolve_device
@@ -66,6 +67,8 @@ class BatchRenderer:
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
+        available = self._device.free_memory if self._device.is_cuda else None
+        require_memory(picture_bytes(self._requests, num_worlds), f"pictures of {num_worlds} worlds", available=available)
         packed = pack_scene(scene, self._device)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
         self._world = self._allocate_world()

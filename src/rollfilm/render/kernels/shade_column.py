@@ -27,7 +27,7 @@ from rollfilm.render.kernels.shade import (
     to_byte,
 )
 from rollfilm.render.kernels.texture import mip_level, sampling
-from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
+from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, last_key
 
 PIXELS_PER_THREAD = wp.constant(8)
 
@@ -79,6 +79,7 @@ def shade_kernel(features: Features):
             plane = make_plane(scene, world, eye, scene.plane[0])
         surface = Surface()
         known = EMPTY_KEY
+        last = last_key(scene.far)
         for y in range(first, end):
             pixel = y * batch.width + x
             ray = pixel_ray(eye, x, y)
@@ -94,6 +95,8 @@ def shade_kernel(features: Features):
                     other = make_plane(scene, world, eye, scene.plane[p])
                     if other.seen == 1:
                         key = wp.min(key, plane_key(scene, world, eye, other, ray))
+            if key > last:
+                key = EMPTY_KEY
             if wp.static(features.segmentation):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
             if wp.static(features.depth):

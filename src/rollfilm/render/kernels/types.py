@@ -119,6 +119,12 @@ def surface_key(geom: int, triangle: int):
 
 
 @wp.func
+def last_key(far: float):
+    """The last key that is seen: those beyond it lie farther away than ``far``."""
+    return depth_key(1.0 / far) | wp.uint64(0xFFFFFFFFF)
+
+
+@wp.func
 def key_geom(key: wp.uint64):
     """The geom of a key."""
     return 16383 - int((key >> wp.uint64(22)) & wp.uint64(16383))

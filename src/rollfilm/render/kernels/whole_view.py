@@ -9,7 +9,7 @@ from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.raster import Window, raster_triangle
 from rollfilm.render.kernels.shade import Eye, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading
-from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
+from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, last_key
 
 
 @wp.func
@@ -78,6 +78,7 @@ def whole_view_kernel(features: Features):
         eye = make_eye(world, batch, v)
         if wp.static(features.planes > 0):
             raster_planes(vis, row, scene, world, batch, window, eye)
+        last = last_key(scene.far)
         for y in range(window.y0, window.y1 + 1):
             for x in range(0, batch.width, ROW_CHUNK):
                 pixel = y * batch.width + x
@@ -87,6 +88,8 @@ def whole_view_kernel(features: Features):
                 while j < count:
                     key = vis[row, pixel + j]
                     vis[row, pixel + j] = EMPTY_KEY
+                    if key > last:
+                        key = EMPTY_KEY
                     keys[j] = key
                     if wp.static(features.segmentation):
                         pictures.segmentation[v, pixel + j] = seen_id(scene, key)
