@@ -9,7 +9,7 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
+from rollfilm.render.kernels.light import lighting
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
@@ -35,21 +35,15 @@ PIXELS_PER_THREAD = wp.constant(8)
 @cache
 def shade_kernel(features: Features):
     """The kernel for these features."""
-    load_surface, background = shading(features)
-    trilinear = sampling(branches=True)
+    load_surface, background = shading(features, hardware=True)
+    trilinear, _ = sampling(hardware=True)
+    light = lighting(features.lights)
 
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
         """Red, green and blue of a surface at a pixel, 0 to 1."""
         point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
-        lit = light_by_head(scene, eye.forward, point)
-        for i in range(wp.static(features.lights)):
-            light = load_light(scene, world, eye.world, i, eye.position)
-            if light.spot == 1:
-                if wp.static(features.spots):
-                    lit += light_by_spot(light, point)
-            else:
-                lit += light_by_directional(light, point)
+        lit = light(scene, world, eye.world, eye.position, eye.forward, point)
         color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
         if wp.static(features.textures):
             if surface.texture >= 0:
