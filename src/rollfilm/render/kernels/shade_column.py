@@ -1,4 +1,4 @@
-"""Shading for a GPU: one thread shades eight pixels of a column, so that camera and planes, and often the triangle, are read once.
+"""Shading for a GPU: one thread shades a few pixels of a column, so that camera and planes, and often the triangle, are read once.
 
 Threads side by side shade pixels side by side, so that memory is read and written in runs. What is computed is what ``shade_row``
 computes for a chunk.
@@ -29,7 +29,8 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
-PIXELS_PER_THREAD = wp.constant(8)
+#: Threads of a block. With at least five blocks on a multiprocessor a thread has 96 registers, which hold all that it needs.
+BLOCK = 128
 
 
 @cache
@@ -52,21 +53,22 @@ def shade_kernel(features: Features):
                 color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
         return color
 
-    # approximate division and square root: far below what a byte of color shows; few registers: more warps hide more waiting
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(256, 3))
+    # approximate division and square root: far below what a byte of color shows
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(BLOCK, 5))
     def shade(
         first_view: int,
+        rows: int,
         scene: SceneData,
         world: WorldData,
         batch: ViewBatch,
         vis: wp.array2d(dtype=wp.uint64),
         pictures: Pictures,
     ):
-        """One thread for eight pixels of a column; the last of a column may have fewer. Leaves the visibility buffer empty."""
+        """One thread for ``rows`` pixels of a column. Leaves the visibility buffer empty."""
         row, part, x = wp.tid()
         v = row + first_view
-        first = PIXELS_PER_THREAD * part
-        end = wp.min(first + PIXELS_PER_THREAD, batch.height)
+        first = rows * part
+        end = wp.min(first + rows, batch.height)
         eye = make_eye(world, batch, v)
         plane = Plane()
         if wp.static(features.planes > 0):
