@@ -29,7 +29,7 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
-#: Threads of a block. With at least five blocks on a multiprocessor a thread has 96 registers, which hold all that it needs.
+#: Threads of a block. Five blocks on a multiprocessor leave 96 registers a thread: fewer blocks wait too much, more spill too much.
 BLOCK = 128
 
 
