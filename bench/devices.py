@@ -13,14 +13,17 @@ import sys
 from pathlib import Path
 
 import headless  # noqa: F401, must come before anything that imports MuJoCo
+
+# isort: split
+
 import mujoco
 import numpy as np
-from scenes import build_model
 
 from rollfilm.engines.still import StillPoses
 from rollfilm.render import BatchRenderer, CameraRequest
 from rollfilm.scene import BodyPoses, Camera, Placement
 from rollfilm.scene.mujoco import load_scene
+from scenes import build_model
 
 SIZES = ((512, 512), (85, 63), (64, 64))
 OUTPUTS = ("rgb", "depth_m", "segmentation")
