@@ -12,13 +12,10 @@ import argparse
 import sys
 from pathlib import Path
 
-import headless  # noqa: F401, must come before anything that imports MuJoCo
-
-# isort: split
-
 import mujoco
 import numpy as np
 
+import headless  # noqa: F401, must come before anything that imports MuJoCo
 from rollfilm.engines.still import StillPoses
 from rollfilm.render import BatchRenderer, CameraRequest
 from rollfilm.scene import BodyPoses, Camera, Placement

@@ -13,7 +13,8 @@ from counting_env import CountingVectorEnv, counting_policy
 from recorded_files import decode, levels, lines
 from rollfilm.errors import InvalidArgumentError, MemoryBudgetError, RecordingError, RecordingExistsError, StaleFramesError
 from rollfilm.evaluate.rollout import run_episodes
-from rollfilm.record import Recorder, RecorderOptions, ResetBatch, StateBatch, StepBatch, VideoWriter
+from rollfilm.record import Receipt, Recorder, RecorderOptions, ResetBatch, StateBatch, StepBatch, VideoWriter
+from rollfilm.record.manifest import describe_env
 
 LENGTHS = (3, 4, 5)
 
@@ -84,6 +85,32 @@ def test_a_function_chooses_what_is_kept(tmp_path):
     record(tmp_path, 3, 9, keep=lambda episode, outcome: outcome.steps == 4)
     assert sorted(line["episode"] for line in lines(tmp_path) if line["kept"]) == [1, 4, 7]
     assert len(list(tmp_path.glob("videos/front/*"))) == 3
+
+
+def test_a_sink_of_ones_own_is_told_everything(tmp_path):
+    class Notes:
+        def __init__(self):
+            self.calls = []
+
+        def on_reset(self, episode, first):
+            self.calls.append(("reset", episode.index, first.pictures["front"].rgb[0, 0, 0], first.observation[1]))
+
+        def on_step(self, episode, row):
+            self.calls.append(("step", episode.index, row.after.pictures["front"].rgb[0, 0, 0], row.after.observation[1]))
+
+        def on_episode_end(self, episode, outcome, *, keep):
+            self.calls.append(("end", episode.index, outcome.steps, keep))
+            return Receipt({"notes": "taken"})
+
+        def close(self):
+            self.calls.append("close")
+
+    notes, env = Notes(), CountingVectorEnv(1, contrast=2)
+    with Recorder(tmp_path, describe_env(env), extra_sinks=[notes]) as recorder:
+        run_episodes(env, counting_policy, num_episodes=1, seed=0, recorder=recorder)
+    steps = [("step", 0, 2 * step, step) for step in (1, 2, 3)]
+    assert notes.calls == [("reset", 0, 0, 0), *steps, ("end", 0, 3, True), "close"]
+    assert lines(tmp_path)[0]["notes"] == "taken"
 
 
 def test_unknown_success_is_not_failure(tmp_path):

@@ -90,8 +90,8 @@ class Record:
         """Check all that can be checked before anything is loaded."""
         from rollfilm import __version__
         from rollfilm.record import RecorderOptions, VideoOptions
+        from rollfilm.record.budget import recording_bytes
         from rollfilm.record.layout import Layout
-        from rollfilm.record.recorder import recording_bytes
 
         for name, value, lowest in (("--num-envs", self.num_envs, 1), ("--episodes", self.episodes, 1), ("--seed", self.seed, 0)):
             if value < lowest:

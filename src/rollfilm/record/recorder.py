@@ -2,9 +2,9 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -13,56 +13,19 @@ from typing import Any, Self
 from rollfilm.errors import InvalidArgumentError, RecordingError, RollfilmError, StaleFramesError
 from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
+from rollfilm.record.budget import recording_bytes
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env
 from rollfilm.record.options import RecorderOptions
 from rollfilm.record.overview import OverviewVideo
 from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing
-from rollfilm.record.sink import Ended, Episode, Outcome, Receipt, Sink
+from rollfilm.record.sink import Ended, Sink
 from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
 from rollfilm.record.sinks.video import VideoSink
+from rollfilm.record.track import EndedEpisode, Track
 
-__all__ = ["Recorder", "recording_bytes"]
-
-#: Bytes that an open h264 encoder takes for each pixel, and for itself: measured with preset veryfast on noise, 16x16 to 512x512.
-_ENCODER_BYTES_PER_PIXEL = 80
-_ENCODER_BYTES = 2_000_000
-
-
-def recording_bytes(sizes: Mapping[str, tuple[int, int]], num_worlds: int, buffered_steps: int) -> int:
-    """About how much memory a recording takes: buffers of frames and encoders, for cameras of size (H, W) by name."""
-    pixels = num_worlds * sum(height * width for height, width in sizes.values())
-    encoders = num_worlds * len(sizes) * _ENCODER_BYTES + pixels * _ENCODER_BYTES_PER_PIXEL
-    return FrameRing.size_bytes(sizes, num_worlds, buffered_steps) + encoders
-
-
-@dataclass
-class _Track:
-    """An episode in flight."""
-
-    episode: Episode
-    steps: int = 0
-    episode_return: float = 0.0
-    success: bool | None = None
-    success_once: bool | None = None
-
-    def outcome(self, ended: Ended, error: str | None = None) -> Outcome:
-        return Outcome(ended, self.success, self.success_once, self.steps, self.episode_return, error)
-
-
-@dataclass
-class _EndedEpisode:
-    """An episode whose files are on their way."""
-
-    episode: Episode
-    outcome: Outcome
-    keep: bool
-    receipts: list[Receipt]
-
-    @property
-    def settled(self) -> bool:
-        return all(future.done() for receipt in self.receipts for future in receipt.pending)
+__all__ = ["Recorder"]
 
 
 class Recorder:
@@ -98,8 +61,8 @@ class Recorder:
         self._options = options or RecorderOptions()
         self._layout = Layout(Path(output_dir))
         self._sizes = {camera.name: (camera.height, camera.width) for camera in env.cameras}
-        self._tracks: dict[int, _Track] = {}
-        self._ended: deque[_EndedEpisode] = deque()
+        self._tracks: dict[int, Track] = {}
+        self._ended: deque[EndedEpisode] = deque()
         self._closed = False
         self.timings = {"encode": 0.0, "write": 0.0}
         self.num_pictures = 0
@@ -156,7 +119,7 @@ class Recorder:
             with self._clock("write"):
                 for world in worlds:
                     episode = batch.episode(world)
-                    self._tracks[world] = _Track(episode)
+                    self._tracks[world] = Track(episode)
                     row = state.row(world, {camera: slot.picture(camera, world) for camera in self._sizes})
                     for sink in self._sinks:
                         sink.on_reset(episode, row)
@@ -288,11 +251,7 @@ class Recorder:
             raise InvalidArgumentError(
                 'keep="success" needs to know what succeeded, and infos["success"] does not say; give keep="all" or a function'
             )
-        track.steps += 1
-        track.episode_return += row.reward
-        track.success = row.success
-        if row.success is not None:
-            track.success_once = bool(track.success_once) or row.success
+        track.count(row.reward, row.success)
         if batch.elapsed_steps is not None and int(batch.elapsed_steps[world]) != track.steps:
             raise RecordingError(
                 f"world {world}: the environment counts {int(batch.elapsed_steps[world])} steps in episode {track.episode.index}, "
@@ -307,7 +266,7 @@ class Recorder:
         track = self._tracks.pop(world)
         outcome = track.outcome(ended, error)
         keep = ended != "failed" and self._options.keeps(track.episode, outcome)
-        ended_episode = _EndedEpisode(track.episode, outcome, keep, [])
+        ended_episode = EndedEpisode(track.episode, outcome, keep, [])
         problems: list[RollfilmError] = []
         for sink in self._sinks:
             with _collect(problems):
@@ -325,7 +284,7 @@ class Recorder:
                 self._write_line(self._ended.popleft())
         self._pool.raise_error()
 
-    def _write_line(self, ended: _EndedEpisode) -> None:
+    def _write_line(self, ended: EndedEpisode) -> None:
         futures = [future for receipt in ended.receipts for future in receipt.pending]
         error = next((error for future in futures if (error := future.exception()) is not None), None)
         if error is not None:

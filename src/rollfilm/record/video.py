@@ -25,6 +25,10 @@ _BT709 = 1
 
 _ENCODERS = {"h264": "libx264"}
 
+#: Without these about one file in 400 differs from run to run: x264's macroblock tree does not always give the same numbers. It is
+#: all that looks ahead where there are no B-frames, so the frames that it would wait for need no memory either.
+_REPEATABLE = {"mbtree": "0", "rc-lookahead": "0"}
+
 
 @dataclass(frozen=True)
 class VideoOptions:
@@ -101,7 +105,7 @@ class VideoWriter:
         height, width = self._size
         picture = {"width": width, "height": height, "pad_right": self._file_size[1] - width, "pad_bottom": self._file_size[0] - height}
         self._container.metadata["comment"] = json.dumps({"picture": picture})
-        settings = {"preset": options.preset, "crf": str(options.crf), "g": str(options.keyframe_interval), "bf": "0"}
+        settings = {"preset": options.preset, "crf": str(options.crf), "g": str(options.keyframe_interval), "bf": "0", **_REPEATABLE}
         stream = self._container.add_stream(_ENCODERS[options.codec], rate=fps, options=settings)
         assert isinstance(stream, av.VideoStream)
         stream.height, stream.width = self._file_size

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import warp as wp
 
 from rollfilm.render.batch import CameraBatch
-from rollfilm.render.kernels.batch import WorkLists, cull, raster_clusters, raster_tiles
+from rollfilm.render.kernels.batch import WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_column import PIXELS_PER_THREAD, shade_kernel
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
@@ -15,6 +15,7 @@ __all__ = ["CudaPipeline"]
 #: Bytes of visibility buffer, above which the views of a batch are rendered one chunk after the other.
 VISIBILITY_BYTES = 1 << 30
 MAX_CLUSTERS = 1 << 23
+MAX_SMALL = 1 << 24
 MAX_TILES = 1 << 22
 
 
@@ -39,9 +40,11 @@ class CudaPipeline:
         lists = WorkLists()
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
         lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
-        lists.cluster = wp.empty(max(1, min(most_views * worst_clusters, MAX_CLUSTERS)), dtype=wp.vec4i, device=device)
+        len_clusters = min(most_views * worst_clusters, MAX_CLUSTERS)
+        lists.cluster = wp.empty(max(1, len_clusters), dtype=wp.vec4i, device=device)
         lists.tile = wp.empty(min(most_pixels // 32 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
-        lists.count = wp.zeros(2, dtype=int, device=device)
+        lists.small = wp.empty(max(1, min(64 * len_clusters, MAX_SMALL)), dtype=wp.vec3i, device=device)
+        lists.count = wp.zeros(3, dtype=int, device=device)
         self._lists = lists
         self._graph: wp.Graph | None = None
         self._warm = False
@@ -77,11 +80,13 @@ class CudaPipeline:
         pixels = views.height * views.width
         vis = self._visibility[: count * pixels].reshape((count, pixels))
         lists.count.zero_()
-        workers = 64 * device.sm_count
         wp.launch(cull, dim=(count, views.num_geoms), inputs=[first, scene, world, views, lists, vis], device=device, block_dim=64)
-        inputs = [workers, scene, views, lists, vis]
-        wp.launch(raster_clusters, dim=(workers, 64), inputs=inputs, device=device, block_dim=64)
-        wp.launch(raster_tiles, dim=(workers, 32), inputs=inputs, device=device, block_dim=32)
+        # more groups than can run at once: the next takes over where one had little to do
+        groups = 256 * device.sm_count
+        wp.launch(select_triangles, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
+        threads = 64 * groups
+        wp.launch(raster_small, dim=threads, inputs=[threads, scene, views, lists, vis], device=device, block_dim=64)
+        wp.launch(raster_tiles, dim=(groups, 32), inputs=[groups, scene, views, lists, vis], device=device, block_dim=32)
         wp.launch(
             shade_kernel(batch.features),
             dim=(count, -(-views.height // PIXELS_PER_THREAD), views.width),

@@ -1,4 +1,6 @@
-"""The first stages of a GPU: cull, raster, raster of large triangles by tiles; each over all views of a batch.
+"""The first stages of a GPU, each over all views of a batch: cull, select the triangles that cover a pixel, raster them.
+
+Few triangles of a cluster cover a pixel: the others are sorted out first, so that threads side by side all have something to draw.
 
 Counts stay on the device. Grids have a fixed number of threads that stride over lists, so that a frame can be captured in a graph.
 A list that overflows makes its writer do the work itself: slower, never wrong.
@@ -8,10 +10,10 @@ import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.raster import (
-    ScreenTriangle,
     Window,
     camera_triangle,
     make_screen_triangle,
+    pixel_box,
     raster_box,
     raster_triangle,
     screen_triangles,
@@ -33,8 +35,9 @@ class WorkLists:
     rotation: wp.array2d(dtype=wp.mat33)  # (views, G) camera from geom
     position: wp.array2d(dtype=wp.vec4)  # (views, G) and the focal length in pixels
     cluster: wp.array(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
+    small: wp.array(dtype=wp.vec3i)  # view, geom, triangle
     tile: wp.array(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
-    count: wp.array(dtype=int)  # (2,) clusters, tiles
+    count: wp.array(dtype=int)  # (3,) clusters, small triangles, tiles
 
 
 @wp.func
@@ -83,7 +86,7 @@ def append_tiles(lists: WorkLists, row: int, geom: int, triangle: int, window: W
     r0 = window.y0 // TILE
     columns = window.x1 // TILE - c0 + 1
     rows = window.y1 // TILE - r0 + 1
-    start = wp.atomic_add(lists.count, 1, columns * rows)
+    start = wp.atomic_add(lists.count, 2, columns * rows)
     if start + columns * rows > lists.tile.shape[0]:
         # the jobs of this triangle that still have a place in the list do nothing
         for k in range(start, wp.min(start + columns * rows, lists.tile.shape[0])):
@@ -96,16 +99,13 @@ def append_tiles(lists: WorkLists, row: int, geom: int, triangle: int, window: W
 
 
 @wp.func
-def raster_or_hand_on(
-    vis: wp.array2d(dtype=wp.uint64), row: int, batch: ViewBatch, lists: WorkLists, drawn: ScreenTriangle, geom: int, triangle: int
-):
-    """Raster a small triangle here and now, hand a large one on as tiles."""
-    box = drawn.window
-    handed_on = bool(False)
-    if (box.x1 - box.x0 + 1) * (box.y1 - box.y0 + 1) > LARGE:
-        handed_on = append_tiles(lists, row, geom, triangle, box)
-    if not handed_on:
-        raster_box(vis, row, batch.width, drawn, surface_key(geom, triangle), layer(geom))
+def append_small(lists: WorkLists, row: int, geom: int, triangle: int):
+    """Append a small triangle; false if the list is full."""
+    start = wp.atomic_add(lists.count, 1, 1)
+    if start >= lists.small.shape[0]:
+        return False
+    lists.small[start] = wp.vec3i(row, geom, triangle)
+    return True
 
 
 @wp.func
@@ -118,9 +118,48 @@ def screen_triangles_of(scene: SceneData, batch: ViewBatch, lists: WorkLists, ro
     return n, p, q, r, s
 
 
+@wp.func
+def raster_whole(
+    vis: wp.array2d(dtype=wp.uint64),
+    scene: SceneData,
+    batch: ViewBatch,
+    lists: WorkLists,
+    window: Window,
+    row: int,
+    geom: int,
+    triangle: int,
+):
+    """What a triangle covers of a window, near clipping included."""
+    key = surface_key(geom, triangle)
+    n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, triangle)
+    if n > 0:
+        first = make_screen_triangle(window, p, q, r)
+        if first.front == 1:
+            raster_box(vis, row, batch.width, first, key, layer(geom))
+        if n > 1:
+            second = make_screen_triangle(window, p, r, s)
+            if second.front == 1:
+                raster_box(vis, row, batch.width, second, key, layer(geom))
+
+
+@wp.func
+def merge(a: Window, b: Window):
+    """The smallest window around two; an empty one counts for nothing."""
+    if b.x0 > b.x1 or b.y0 > b.y1:
+        return a
+    if a.x0 > a.x1 or a.y0 > a.y1:
+        return b
+    window = Window()
+    window.x0 = wp.min(a.x0, b.x0)
+    window.y0 = wp.min(a.y0, b.y0)
+    window.x1 = wp.max(a.x1, b.x1)
+    window.y1 = wp.max(a.y1, b.y1)
+    return window
+
+
 @wp.kernel(enable_backward=False)
-def raster_clusters(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
-    """``workers`` groups of 64 threads stride over the clusters, one thread a triangle."""
+def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
+    """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: hands on those that cover a pixel."""
     worker, lane = wp.tid()
     total = wp.min(lists.count[0], lists.cluster.shape[0])
     k = int(worker)
@@ -133,39 +172,45 @@ def raster_clusters(workers: int, scene: SceneData, batch: ViewBatch, lists: Wor
             triangle = item[2] + lane
             n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, triangle)
             if n > 0:
-                first = make_screen_triangle(full_window(batch), p, q, r)
-                if first.front == 1:
-                    raster_or_hand_on(vis, row, batch, lists, first, geom, triangle)
+                box = pixel_box(full_window(batch), p, q, r)
                 if n > 1:
-                    second = make_screen_triangle(full_window(batch), p, r, s)
-                    if second.front == 1:
-                        raster_or_hand_on(vis, row, batch, lists, second, geom, triangle)
+                    box = merge(box, pixel_box(full_window(batch), p, r, s))
+                width = box.x1 - box.x0 + 1
+                height = box.y1 - box.y0 + 1
+                if width > 0 and height > 0:
+                    handed_on = bool(False)
+                    if width * height > LARGE:
+                        handed_on = append_tiles(lists, row, geom, triangle, box)
+                    else:
+                        handed_on = append_small(lists, row, geom, triangle)
+                    if not handed_on:
+                        raster_whole(vis, scene, batch, lists, full_window(batch), row, geom, triangle)
+
+
+@wp.kernel(enable_backward=False)
+def raster_small(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
+    """``workers`` threads stride over the small triangles."""
+    k = int(wp.tid())
+    total = wp.min(lists.count[1], lists.small.shape[0])
+    while k < total:
+        item = lists.small[k]
+        k += workers
+        raster_whole(vis, scene, batch, lists, full_window(batch), item[0], item[1], item[2])
 
 
 @wp.kernel(enable_backward=False)
 def raster_tiles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 32 threads stride over the tiles, one thread half a row of pixels."""
     worker, lane = wp.tid()
-    total = wp.min(lists.count[1], lists.tile.shape[0])
+    total = wp.min(lists.count[2], lists.tile.shape[0])
     k = int(worker)
     while k < total:
         item = lists.tile[k]
         k += workers
-        row = item[0]
-        if row >= 0:
-            geom = item[1]
+        if item[0] >= 0:
             window = Window()
             window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
             window.x1 = wp.min(window.x0 + TILE // 2, batch.width) - 1
             window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
             window.y1 = wp.min(window.y0, batch.height - 1)
-            key = surface_key(geom, item[2])
-            n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, item[2])
-            # both halves of a clipped triangle: a tile job stands for the whole of it
-            first = make_screen_triangle(window, p, q, r)
-            if first.front == 1:
-                raster_box(vis, row, batch.width, first, key, layer(geom))
-            if n > 1:
-                second = make_screen_triangle(window, p, r, s)
-                if second.front == 1:
-                    raster_box(vis, row, batch.width, second, key, layer(geom))
+            raster_whole(vis, scene, batch, lists, window, item[0], item[1], item[2])

@@ -58,15 +58,22 @@ def make_edge(a: wp.vec3, b: wp.vec3):
 
 
 @wp.func
-def make_screen_triangle(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
-    """Set up a triangle of screen points (x, y, reciprocal depth) for the pixels of a window."""
-    triangle = ScreenTriangle()
+def pixel_box(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
+    """The pixels of a window whose centres lie in the bounding box of three screen points; empty where an end is before its begin."""
     # clamped before they become integers: corners near the camera's plane may lie anywhere
     box = Window()
     box.x0 = wp.max(window.x0, int(wp.ceil(wp.clamp(wp.min(a[0], wp.min(b[0], c[0])) - 0.5, -1.0, 32768.0))))
     box.x1 = wp.min(window.x1, int(wp.floor(wp.clamp(wp.max(a[0], wp.max(b[0], c[0])) - 0.5, -1.0, 32768.0))))
     box.y0 = wp.max(window.y0, int(wp.ceil(wp.clamp(wp.min(a[1], wp.min(b[1], c[1])) - 0.5, -1.0, 32768.0))))
     box.y1 = wp.min(window.y1, int(wp.floor(wp.clamp(wp.max(a[1], wp.max(b[1], c[1])) - 0.5, -1.0, 32768.0))))
+    return box
+
+
+@wp.func
+def make_screen_triangle(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
+    """Set up a triangle of screen points (x, y, reciprocal depth) for the pixels of a window."""
+    triangle = ScreenTriangle()
+    box = pixel_box(window, a, b, c)
     triangle.window = box
     area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
     # rows grow downwards: counter-clockwise to the eye has negative area here
