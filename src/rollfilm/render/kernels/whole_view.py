@@ -7,7 +7,7 @@ import warp as wp
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.raster import Window, camera_triangle, project, raster_triangle
-from rollfilm.render.kernels.shade import Eye, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
+from rollfilm.render.kernels.shade import Plane, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfInts, ChunkOfKeys, chunk_shading
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
@@ -67,23 +67,6 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                     triangle += 64
 
 
-@wp.func
-def raster_planes(
-    vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, world: WorldData, batch: ViewBatch, window: Window, eye: Eye
-):
-    """All planes that a view sees into one row of the visibility buffer."""
-    for k in range(scene.plane.shape[0]):
-        plane = make_plane(scene, world, eye, scene.plane[k])
-        if plane.seen == 1:
-            for y in range(window.y0, window.y1 + 1):
-                x = int(0)
-                while x < batch.width:
-                    key = plane_key(scene, world, eye, plane, pixel_ray(eye, x, y))
-                    pixel = y * batch.width + x
-                    vis[row, pixel] = wp.min(vis[row, pixel], key)
-                    x += 1
-
-
 # vectors as wide as the machine has them; compilers hold back to half of that unasked
 VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vector-width=512"
 
@@ -114,8 +97,9 @@ def whole_view_kernel(features: Features):
         window.y1 = (band + 1) * batch.height // bands - 1
         raster_view(vis, row, scene, world, batch, window, v)
         eye = make_eye(world, batch, v)
+        plane = Plane()
         if wp.static(features.planes > 0):
-            raster_planes(vis, row, scene, world, batch, window, eye)
+            plane = make_plane(scene, world, eye, scene.plane[0])
         for y in range(window.y0, window.y1 + 1):
             for x in range(0, batch.width, ROW_CHUNK):
                 pixel = y * batch.width + x
@@ -126,11 +110,30 @@ def whole_view_kernel(features: Features):
                     key = vis[row, pixel + j]
                     vis[row, pixel + j] = EMPTY_KEY
                     keys[j] = key
-                    if wp.static(features.segmentation):
-                        pictures.segmentation[v, pixel + j] = seen_id(scene, key)
-                    if wp.static(features.depth):
-                        pictures.depth[v, pixel + j] = seen_depth(key)
                     j += 1
+                if wp.static(features.planes > 0):
+                    if plane.seen == 1:
+                        j = int(0)
+                        while j < count:
+                            keys[j] = wp.min(keys[j], plane_key(scene, plane, pixel_ray(eye, x + j, y)))
+                            j += 1
+                if wp.static(features.planes > 1):
+                    # one plane is the rule: more are set up again for every chunk
+                    for p in range(1, scene.plane.shape[0]):
+                        other = make_plane(scene, world, eye, scene.plane[p])
+                        if other.seen == 1:
+                            j = int(0)
+                            while j < count:
+                                keys[j] = wp.min(keys[j], plane_key(scene, other, pixel_ray(eye, x + j, y)))
+                                j += 1
+                if wp.static(features.segmentation or features.depth):
+                    j = int(0)
+                    while j < count:
+                        if wp.static(features.segmentation):
+                            pictures.segmentation[v, pixel + j] = seen_id(scene, keys[j])
+                        if wp.static(features.depth):
+                            pictures.depth[v, pixel + j] = seen_depth(keys[j])
+                        j += 1
                 if wp.static(features.rgb):
                     shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
 
