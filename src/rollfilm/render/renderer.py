@@ -69,7 +69,8 @@ class BatchRenderer:
         self._device = resolve_device(device)
         available = self._device.free_memory if self._device.is_cuda else None
         require_memory(picture_bytes(self._requests, num_worlds), f"pictures of {num_worlds} worlds", available=available)
-        packed = pack_scene(scene, self._device)
+        # kept: kernels hold handles of the images in it
+        self._packed = packed = pack_scene(scene, self._device)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
         self._world = self._allocate_world()
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
