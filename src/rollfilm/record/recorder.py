@@ -74,8 +74,9 @@ class Recorder:
         try:
             self._manifest = Manifest(self._layout, env, self._options)
             self._manifest.write("recording")
-            self._pool = EncoderPool(self._options.encoder_threads)
+            # the buffers first: where they do not fit into memory, no thread has been started
             self._ring = FrameRing(self._sizes, env.num_envs, self._options.buffered_steps)
+            self._pool = EncoderPool(self._options.encoder_threads)
             self._overview = self._open_overview(self.frame_rate) if self._options.overview else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
         except BaseException:
