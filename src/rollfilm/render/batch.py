@@ -85,8 +85,7 @@ class CameraBatch:
             textures=packed.has_textures,
             skybox=data.skybox >= 0,
             planes=data.plane.shape[0],
-            lights=data.light_spot.shape[0],
-            spots=packed.has_spots,
+            lights=packed.spots,
         )
         names = tuple(requests[i].name for i in indices)
         return cls(names, views, pictures, features, num_views, {name: outputs[name] for name in asked})

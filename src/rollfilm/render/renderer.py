@@ -67,7 +67,8 @@ class BatchRenderer:
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
-        packed = pack_scene(scene, self._device)
+        # kept: kernels hold handles of the images in it
+        self._packed = packed = pack_scene(scene, self._device)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
         self._world = self._allocate_world()
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)

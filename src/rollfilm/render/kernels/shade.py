@@ -10,7 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import Point
-from rollfilm.render.kernels.texture import cube_map
+from rollfilm.render.kernels.texture import sampling
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
     SceneData,
@@ -196,8 +196,9 @@ def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
 
 
 @cache
-def shading(features: Features):
-    """The functions that set up a surface and give the background, for these features."""
+def shading(features: Features, *, hardware: bool):
+    """The functions that set up a surface and give the background, for these features; ``hardware`` as in ``texture.sampling``."""
+    _, cube_map = sampling(hardware=hardware)
 
     @wp.func
     def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
