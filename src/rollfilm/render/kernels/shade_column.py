@@ -83,13 +83,13 @@ def shade_kernel(features: Features):
                 vis[row, pixel] = EMPTY_KEY
             if wp.static(features.planes > 0):
                 if plane.seen == 1:
-                    key = wp.min(key, plane_key(scene, world, eye, plane, ray))
+                    key = wp.min(key, plane_key(scene, plane, ray))
             if wp.static(features.planes > 1):
                 # one plane is the rule: more are set up again at every pixel
                 for p in range(1, scene.plane.shape[0]):
                     other = make_plane(scene, world, eye, scene.plane[p])
                     if other.seen == 1:
-                        key = wp.min(key, plane_key(scene, world, eye, other, ray))
+                        key = wp.min(key, plane_key(scene, other, ray))
             if wp.static(features.segmentation):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
             if wp.static(features.depth):
