@@ -6,7 +6,6 @@ slot it is in, on its neighbours or on the number of threads.
 """
 
 import copy
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -17,8 +16,10 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rollfilm.cores import available_cores
 from rollfilm.engines.protocol import EngineState
-from rollfilm.errors import InvalidArgumentError, ModelError
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.scene.mujoco import load_model, load_scene
 from rollfilm.scene.poses import BodyPoses
 from rollfilm.scene.scene import Scene
 
@@ -38,7 +39,7 @@ class MujocoEngine:
     the middle of an episode, is never seen.
 
     Args:
-        model_or_path: an ``MjModel`` (copied), the path of an MJCF or MJB file, or MJCF as a string.
+        model_or_path: an ``MjModel`` (copied), the path of an MJCF, URDF or MJB file, or an XML text.
         num_worlds: B, 1 or more.
         num_threads: threads that step; None for the number of cores this process may use.
         geom_groups: the geom groups that can be seen.
@@ -62,12 +63,13 @@ class MujocoEngine:
             raise InvalidArgumentError(f"num_worlds={num_worlds} was asked for; 1 or more is allowed")
         if num_threads is not None and num_threads < 1:
             raise InvalidArgumentError(f"num_threads={num_threads} was asked for; 1 or more is allowed, or None for all cores")
-        self.model = _load_model(model_or_path)
+        model = load_model(model_or_path)
+        self.model = copy.copy(model) if model is model_or_path else model
         self.num_worlds = num_worlds
         self.state_count = 0
         self.diverged = np.zeros(num_worlds, dtype=np.bool_)
         self._geom_groups = geom_groups
-        self._num_threads = min(num_threads or len(os.sched_getaffinity(0)), num_worlds)
+        self._num_threads = min(num_threads or available_cores(), num_worlds)
         self._pool = ThreadPoolExecutor(self._num_threads, "rollfilm-mujoco") if self._num_threads > 1 else None
         self._data = [mujoco.MjData(self.model) for _ in range(self._num_threads)]
 
@@ -82,8 +84,6 @@ class MujocoEngine:
     @cached_property
     def scene(self) -> Scene:
         """What can be seen, built when it is first asked for."""
-        from rollfilm.scene.mujoco import load_scene
-
         return load_scene(self.model, geom_groups=self._geom_groups)
 
     @property
@@ -251,22 +251,3 @@ class MujocoEngine:
         if bad.any():
             raise InvalidArgumentError(f"{name} is not finite in worlds {np.flatnonzero(bad).tolist()}; NaN and infinity are not allowed")
         return array
-
-
-def _load_model(source: mujoco.MjModel | str | Path) -> mujoco.MjModel:
-    if isinstance(source, mujoco.MjModel):
-        return copy.copy(source)
-    text = str(source)
-    try:
-        if text.lstrip().startswith("<"):
-            return mujoco.MjModel.from_xml_string(text)
-        if not Path(text).is_file():
-            raise ModelError(f"there is no model file {text!r}; give the path of an MJCF or MJB file, or MJCF as a string")
-        if text.endswith(".mjb"):
-            return mujoco.MjModel.from_binary_path(text)
-        return mujoco.MjModel.from_xml_path(text)
-    except ValueError as error:
-        if isinstance(error, ModelError):
-            raise
-        name = "the given MJCF string" if text.lstrip().startswith("<") else repr(text)
-        raise ModelError(f"MuJoCo cannot compile {name}: {' '.join(str(error).split())}") from error

@@ -6,13 +6,14 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
+from rollfilm.cores import available_cores
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import quat_from_matrix
 from rollfilm.memory import require_memory
 from rollfilm.render.batch import CameraBatch, group_cameras, picture_bytes
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
-from rollfilm.render.device import cpu_threads, resolve_device
+from rollfilm.render.device import resolve_device
 from rollfilm.render.frames import CameraFrames, Frames
 from rollfilm.render.kernels.place import Poses
 from rollfilm.render.kernels.types import WorldData
@@ -82,7 +83,7 @@ class BatchRenderer:
         if self._device.is_cuda:
             self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)
         else:
-            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads or cpu_threads())
+            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads or available_cores())
         self._frames = self._export_frames()
 
     @property
