@@ -7,8 +7,8 @@ from rollfilm.render.kernels import batch, place
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade_column import shade_kernel
 
-EVERYTHING = Features(rgb=True, depth=True, segmentation=True, textures=True, skybox=True, planes=2, lights=2, spots=True)
-NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, skybox=False, planes=0, lights=0, spots=False)
+EVERYTHING = Features(rgb=True, depth=True, segmentation=True, textures=True, skybox=True, planes=2, lights=(False, True))
+NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, skybox=False, planes=0, lights=())
 
 
 @pytest.mark.parametrize(

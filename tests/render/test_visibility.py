@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from render.raycast import cast, pixel_rays
+from render.raycast import cast
 from render.scenes import coarse, film, look, scene_of, shot, thing
 from rollfilm.scene import Geom, Material, Mesh
 from rollfilm.scene.mujoco import load_scene
@@ -118,15 +118,6 @@ def test_what_is_beyond_far_or_nearer_than_near_is_not_seen():
     # rows at whose bottom the plane is nearer than half a metre are not there: 0.5 m below, seen 45 degrees down
     steep = shot(scene, look((0, 0, 0), (0, 0.1, -1)), 60, 80)
     assert steep["depth_m"][steep["depth_m"] > 0].min() >= 0.5
-
-
-def test_what_of_a_mesh_is_beyond_far_is_not_seen():
-    scene = scene_of([box((50.0, 50.0, 1.0))], [thing(0, 3, (0, 0, -1))], near_m=0.05, far_m=8.0)
-    camera = look((0, 0, 0.5), (1, 0.2, 0.4), fov_y_rad=1.2)
-    seen = shot(scene, camera, 60, 80)
-    depth = -0.5 / np.minimum(pixel_rays(camera, 60, 80)[:, 2], -1e-9).reshape(60, 80)
-    assert ((depth > 8) & (depth < 40)).sum() > 100
-    np.testing.assert_array_equal(seen["segmentation"] == 3, depth <= 8)
 
 
 def two_levels():
