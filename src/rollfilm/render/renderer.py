@@ -1,6 +1,7 @@
 """The batched renderer: every camera of all worlds in one call."""
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 import warp as wp
@@ -59,12 +60,13 @@ class BatchRenderer:
         num_threads: int | None = None,
         lod_pixels: float = LOD_PIXELS,
     ) -> None:
-        if num_worlds < 1:
-            raise InvalidArgumentError(f"num_worlds is {num_worlds}; it must be at least 1")
+        if not isinstance(num_worlds, Integral) or num_worlds < 1:
+            raise InvalidArgumentError(f"num_worlds is {num_worlds}; it must be a whole number, at least 1")
         if num_threads is not None and num_threads < 1:
             raise InvalidArgumentError(f"num_threads is {num_threads}; it must be at least 1, or None for all cores")
         if not lod_pixels >= 0:
             raise InvalidArgumentError(f"lod_pixels is {lod_pixels}; it must be 0 or more")
+        num_worlds = int(num_worlds)
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
@@ -134,7 +136,13 @@ class BatchRenderer:
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
             raise InvalidArgumentError(f"camera {doubled[0]!r} was asked for more than once; give the second a name of its own")
-        return tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
+        resolved = tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
+        for camera in resolved:
+            if not 0.0 < camera.fov_y_rad < np.pi:
+                raise InvalidArgumentError(
+                    f"camera {camera.name!r} has a vertical field of view of {camera.fov_y_rad} rad; it must lie in (0, pi)"
+                )
+        return resolved
 
     def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
         world = WorldData()

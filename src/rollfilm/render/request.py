@@ -1,6 +1,7 @@
 """What is asked of a renderer: which cameras, at which size, with which outputs."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.scene import Camera
@@ -23,7 +24,7 @@ class CameraRequest:
         outputs: any of ``"rgb"``, ``"depth_m"``, ``"segmentation"``; what is not asked for costs nothing.
 
     Raises:
-        InvalidArgumentError: a size below 1 or above MAX_IMAGE_SIZE, no output, or one that is unknown.
+        InvalidArgumentError: a size that is no whole number from 1 to MAX_IMAGE_SIZE, no output, or one that is unknown.
     """
 
     camera: str | Camera
@@ -33,11 +34,14 @@ class CameraRequest:
 
     def __post_init__(self) -> None:
         for side in (self.height, self.width):
-            if not 1 <= side <= MAX_IMAGE_SIZE:
+            if not isinstance(side, Integral) or not 1 <= side <= MAX_IMAGE_SIZE:
                 raise InvalidArgumentError(
                     f"camera {self.name!r}: a size of {self.width}x{self.height} was asked for; "
-                    f"width and height go from 1 to {MAX_IMAGE_SIZE}"
+                    f"width and height are whole numbers and go from 1 to {MAX_IMAGE_SIZE}"
                 )
+        # NumPy's integers stop being ones in arithmetic with other kinds
+        object.__setattr__(self, "height", int(self.height))
+        object.__setattr__(self, "width", int(self.width))
         unknown = [name for name in self.outputs if name not in OUTPUTS]
         if unknown or not self.outputs:
             raise InvalidArgumentError(f"camera {self.name!r}: outputs {self.outputs!r} were asked for; choose from {', '.join(OUTPUTS)}")
