@@ -77,8 +77,8 @@ class BatchRenderer:
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
-            CameraBatch.build(indices, self._requests, self._cameras, packed, num_worlds, lod_pixels, self._device)
-            for indices in group_cameras(self._requests)
+            CameraBatch.build(members, packed, num_worlds, lod_pixels, self._device)
+            for members in group_cameras(self._requests, self._cameras)
         ]
         if self._device.is_cuda:
             self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)
