@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from rollfilm.cli.cameras import parse_cameras
 from rollfilm.cli.progress import RolloutProgress
@@ -160,10 +161,10 @@ def print_summary(rollout: "Rollout", recorder: "Recorder", *, setup_seconds: fl
     table.add_row("time", ", ".join([*parts, f"other {rest:.1f} s"]) + f" (before that {setup_seconds:.1f} s to load)")
     table.add_row("peak memory", format_bytes(peak_memory_bytes()))
     table.add_row("open first", str(recorder.layout.overview))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200)
     console.print(table)
     if finished and not recorder.num_kept:
-        console.print("[bold red]No episode was kept:[/] none ended in success. Use --keep all to see what happens.")
+        console.print(Text.assemble(("No episode was kept:", "bold red"), " none ended in success. Use --keep all to see what happens."))
 
 
 def success_rows(rollout: "Rollout") -> list[tuple[str, str]]:
