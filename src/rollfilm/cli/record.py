@@ -14,7 +14,8 @@ from rich.text import Text
 
 from rollfilm.cli.cameras import parse_cameras
 from rollfilm.cli.progress import RolloutProgress
-from rollfilm.cli.quiet import quiet_warp
+from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
+from rollfilm.cli.stop_signals import EXIT_INTERRUPTED
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.memory import format_bytes, peak_memory_bytes, require_memory
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from rollfilm.record import Recorder, RecorderOptions
 
 __all__ = ["Record"]
-
-EXIT_INTERRUPTED = 130
 
 
 @dataclass
@@ -73,6 +72,7 @@ class Record:
         started = time.perf_counter()
         import rollfilm
 
+        quiet_mujoco()
         quiet_warp()
         env = rollfilm.make(
             self.task,
@@ -128,6 +128,9 @@ class Record:
             rollout = current
             progress(current)
 
+        # A frame before the folder is made: what the renderer refuses, and a Ctrl-C while it compiles, leave nothing behind.
+        with announcing_compilation():
+            env.frames()
         recorder = Recorder.for_env(env, self.out, options)
         setup_seconds = time.perf_counter() - started
         try:
