@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rollfilm.engines.protocol import EngineState
-from rollfilm.errors import InvalidArgumentError, ModelError
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.memory import require_memory
+from rollfilm.scene.mujoco import load_model
 from rollfilm.scene.poses import BodyPoses
 from rollfilm.scene.scene import Scene
 
@@ -46,6 +48,7 @@ class MujocoEngine:
     Raises:
         ModelError: the model is missing or does not compile.
         InvalidArgumentError: ``num_worlds`` or ``num_threads`` below 1.
+        MemoryBudgetError: the states of that many worlds do not fit into memory.
     """
 
     device = "cpu"
@@ -62,7 +65,9 @@ class MujocoEngine:
             raise InvalidArgumentError(f"num_worlds={num_worlds} was asked for; 1 or more is allowed")
         if num_threads is not None and num_threads < 1:
             raise InvalidArgumentError(f"num_threads={num_threads} was asked for; 1 or more is allowed, or None for all cores")
-        self.model = _load_model(model_or_path)
+        self.model = copy.copy(model_or_path) if isinstance(model_or_path, mujoco.MjModel) else load_model(model_or_path)
+        size = mujoco.mj_stateSize(self.model, _STATE)
+        require_memory(8 * num_worlds * (size + self.model.nsensordata + 4 * self.model.nbody), f"states of {num_worlds} worlds")
         self.num_worlds = num_worlds
         self.state_count = 0
         self.diverged = np.zeros(num_worlds, dtype=np.bool_)
@@ -71,7 +76,7 @@ class MujocoEngine:
         self._pool = ThreadPoolExecutor(self._num_threads, "rollfilm-mujoco") if self._num_threads > 1 else None
         self._data = [mujoco.MjData(self.model) for _ in range(self._num_threads)]
 
-        self._initial = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        self._initial = np.empty(size)
         mujoco.mj_getState(self.model, self._data[0], self._initial, _STATE)
         self._state = np.tile(self._initial, (num_worlds, 1))
         self._position = np.zeros((num_worlds, self.model.nbody, 3), dtype=np.float32)
@@ -251,22 +256,3 @@ class MujocoEngine:
         if bad.any():
             raise InvalidArgumentError(f"{name} is not finite in worlds {np.flatnonzero(bad).tolist()}; NaN and infinity are not allowed")
         return array
-
-
-def _load_model(source: mujoco.MjModel | str | Path) -> mujoco.MjModel:
-    if isinstance(source, mujoco.MjModel):
-        return copy.copy(source)
-    text = str(source)
-    try:
-        if text.lstrip().startswith("<"):
-            return mujoco.MjModel.from_xml_string(text)
-        if not Path(text).is_file():
-            raise ModelError(f"there is no model file {text!r}; give the path of an MJCF or MJB file, or MJCF as a string")
-        if text.endswith(".mjb"):
-            return mujoco.MjModel.from_binary_path(text)
-        return mujoco.MjModel.from_xml_path(text)
-    except ValueError as error:
-        if isinstance(error, ModelError):
-            raise
-        name = "the given MJCF string" if text.lstrip().startswith("<") else repr(text)
-        raise ModelError(f"MuJoCo cannot compile {name}: {' '.join(str(error).split())}") from error
