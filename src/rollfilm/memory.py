@@ -17,17 +17,19 @@ def available_memory_bytes() -> int | None:
     return min(candidates) if candidates else None
 
 
-def require_memory(num_bytes: int, what: str) -> None:
+def require_memory(num_bytes: int, what: str, *, available: int | None = None) -> None:
     """Check that ``num_bytes`` more fit into memory before anything is allocated.
 
     Args:
         num_bytes: what will be allocated.
         what: what it is for, as the message begins.
+        available: bytes that there are, of a GPU for example; what the host has left if None.
 
     Raises:
         MemoryBudgetError: less than that is available.
     """
-    available = available_memory_bytes()
+    if available is None:
+        available = available_memory_bytes()
     if available is not None and num_bytes > available:
         raise MemoryBudgetError(
             f"{what}: {format_bytes(num_bytes)} of memory are needed and {format_bytes(available)} are available; "

@@ -206,6 +206,11 @@ class Recorder:
         if without or not self._env.cameras:
             what = f"camera {without[0]!r} has no rgb output" if without else "the environment has no camera"
             raise InvalidArgumentError(f"{what}; a recording films at least one camera, each with 'rgb' among its outputs")
+        names: dict[Path, str] = {}
+        for camera in self._env.cameras:
+            other = names.setdefault(self._layout.video(camera.name, 0), camera.name)
+            if other != camera.name:
+                raise InvalidArgumentError(f"cameras {other!r} and {camera.name!r} would share a folder of videos; rename one")
 
     def _check_memory(self) -> None:
         num_bytes = recording_bytes(self._sizes, self._env.num_envs, self._options.buffered_steps)

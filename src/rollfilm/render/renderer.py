@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import quat_from_matrix
 from rollfilm.render.batch import CameraBatch, group_cameras
+from rollfilm.render.budget import require_room
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
 from rollfilm.render.device import cpu_threads, resolve_device
@@ -66,6 +67,8 @@ class BatchRenderer:
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
+        num_threads = num_threads or cpu_threads()
+        require_room(scene, num_worlds, self._requests, self._device, num_threads)
         packed = pack_scene(scene, self._device)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
         self._world = self._allocate_world()
@@ -78,7 +81,7 @@ class BatchRenderer:
         if self._device.is_cuda:
             self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)
         else:
-            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads or cpu_threads())
+            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads)
         self._frames = self._export_frames()
 
     @property
