@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from full_disk import files_of_at_most
 from rollfilm.cli import main
 from rollfilm.cli.free_camera import free_camera
 from rollfilm.cli.png import write_png
@@ -206,3 +207,12 @@ def test_png_files_read_back_as_written(pixels, tmp_path):
     with Image.open(io.BytesIO((tmp_path / "a.png").read_bytes())) as image:
         image.load()
         np.testing.assert_array_equal(np.asarray(image), pixels)
+
+
+def test_a_full_disk_leaves_the_older_picture(tmp_path):
+    out = tmp_path / "a.png"
+    out.write_bytes(b"older")
+    with files_of_at_most(100), pytest.raises(OSError, match="File too large"):
+        write_png(out, np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+    assert out.read_bytes() == b"older"

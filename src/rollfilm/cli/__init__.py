@@ -1,6 +1,7 @@
 """The command ``rollfilm``: one file a verb, and only the verb that was asked for is imported."""
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -25,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     with StopSignals() as stop:
         try:
+            _open_what_is_closed()
             _escape_what_the_terminal_cannot_show()
             code = _dispatch(words)
             sys.stdout.flush()
@@ -35,6 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout = None
             return 0
         return stop.exit_code if code == EXIT_INTERRUPTED else code
+
+
+def _open_what_is_closed() -> None:
+    # Started as in `rollfilm ... >&-`: the next file to be opened, a video perhaps, would be taken for the closed stream.
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115, it stays open
 
 
 def _escape_what_the_terminal_cannot_show() -> None:

@@ -16,7 +16,7 @@ from rollfilm.cli.cameras import parse_cameras
 from rollfilm.cli.progress import RolloutProgress
 from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
 from rollfilm.cli.stop_signals import EXIT_INTERRUPTED
-from rollfilm.errors import InvalidArgumentError
+from rollfilm.errors import InvalidArgumentError, RecordingError
 from rollfilm.memory import format_bytes, peak_memory_bytes, require_memory
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ class Record:
             interrupted = True
             if recorder.num_pictures == 0:
                 return EXIT_INTERRUPTED
+        except RecordingError as error:
+            raise RecordingError(f"{error}. Finished episodes that were kept: {recorder.num_kept}, in {self.out}") from error
         rollout.wall_seconds = time.perf_counter() - started - setup_seconds
         rollout.timings |= recorder.timings
         rollout.pictures = recorder.num_pictures
@@ -153,7 +155,8 @@ def print_summary(rollout: "Rollout", recorder: "Recorder", *, setup_seconds: fl
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     finished = len(rollout.episodes)
-    table.add_row("episodes", f"{finished} of {rollout.num_episodes}" + (", interrupted: those in flight were cut" if interrupted else ""))
+    cut = ", interrupted: those in flight were cut" if interrupted and finished < rollout.num_episodes else ""
+    table.add_row("episodes", f"{finished} of {rollout.num_episodes}{cut}")
     for name, text in success_rows(rollout):
         table.add_row(name, text)
     table.add_row("kept", str(recorder.num_kept))

@@ -13,6 +13,7 @@ from rollfilm.cli.free_camera import free_camera
 from rollfilm.cli.png import write_png
 from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
 from rollfilm.cli.values import parse_integers, parse_size
+from rollfilm.cli.whole_file import whole_file
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
 from rollfilm.render.frames import CameraFrames
@@ -161,7 +162,8 @@ def write_pictures(path: Path, picture: CameraFrames) -> list[Path]:
 
 def _write_both(path: Path, kind: str, exact: np.ndarray, shown: np.ndarray) -> list[Path]:
     array, image = path.with_name(f"{path.stem}-{kind}.npy"), path.with_name(f"{path.stem}-{kind}.png")
-    np.save(array, exact)
+    with whole_file(array) as file:
+        np.save(file, exact)
     write_png(image, shown)
     return [array, image]
 

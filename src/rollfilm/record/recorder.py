@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rollfilm.errors import InvalidArgumentError, RecordingError, RollfilmError, StaleFramesError
+from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
 from rollfilm.record.budget import recording_bytes
@@ -155,7 +156,8 @@ class Recorder:
     def close(self, error: BaseException | None = None) -> None:
         """Close every file. Episodes in flight are cut, or failed if an ``error`` is given that is not Ctrl-C.
 
-        An error before the first episode leaves nothing behind, so that the same command can be given again.
+        An error before the first episode leaves nothing behind, so that the same command can be given again. A Ctrl-C meanwhile waits
+        until all is closed; a second one does not.
 
         Raises:
             RecordingError: something could not be written (only if no ``error`` is given).
@@ -163,6 +165,10 @@ class Recorder:
         if self._closed:
             return
         self._closed = True
+        with DeferredInterrupt():
+            self._close(error)
+
+    def _close(self, error: BaseException | None) -> None:
         interrupted = isinstance(error, KeyboardInterrupt)
         failed = error is not None and not interrupted
         problems: list[RollfilmError] = []
