@@ -19,6 +19,8 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "geometry": set(),
     "memory": set(),
+    "arguments": set(),
+    "interrupt": set(),
     "scene": {"geometry"},
     "render": {"scene", "geometry"},
     "engines": {"scene", "geometry"},
@@ -29,7 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "profile": set(),
     "testing": {"engines", "scene"},
 }
-BASE = {"errors", "memory", "__version__"}
+BASE = {"errors", "arguments", "interrupt", "memory", "__version__"}
 #: These may import every room: the command line, and the package itself, which offers other rooms' names on demand.
 ANYTHING = {"cli", "__init__", "__main__"}
 

@@ -65,7 +65,8 @@ class MujocoEngine:
             raise InvalidArgumentError(f"num_worlds={num_worlds} was asked for; 1 or more is allowed")
         if num_threads is not None and num_threads < 1:
             raise InvalidArgumentError(f"num_threads={num_threads} was asked for; 1 or more is allowed, or None for all cores")
-        self.model = copy.copy(model_or_path) if isinstance(model_or_path, mujoco.MjModel) else load_model(model_or_path)
+        model = load_model(model_or_path)
+        self.model = copy.copy(model) if model is model_or_path else model
         size = mujoco.mj_stateSize(self.model, _STATE)
         require_memory(8 * num_worlds * (size + self.model.nsensordata + 4 * self.model.nbody), f"states of {num_worlds} worlds")
         self.num_worlds = num_worlds
