@@ -186,6 +186,13 @@ def test_kernels_that_cannot_be_kept_are_compiled_for_the_run(model, tmp_path):
     assert all(line.startswith("rollfilm: compiling render kernels") for line in answer.stderr.splitlines()[1:])
 
 
+def test_an_empty_cache_variable_puts_no_folder_here(model, tmp_path):
+    words = ["render", model, "--camera", "side", "--size", "8", "--out", tmp_path / "a.png"]
+    answer = run_apart(words, tmp_path, XDG_CACHE_HOME="")
+    assert answer.returncode == 0, answer.stderr
+    assert not (tmp_path / "warp").exists()
+
+
 def test_nothing_else_is_said(model, tmp_path):
     command = [sys.executable, "-m", "rollfilm", "render", str(model), "--camera", "side", "--size", "8", "--out", str(tmp_path / "a.png")]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)

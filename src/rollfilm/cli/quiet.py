@@ -36,6 +36,9 @@ def quiet_warp() -> None:
     import warp as wp
 
     wp.config.log_level = wp.LOG_ERROR
+    if not os.environ.get("XDG_CACHE_HOME"):
+        # An empty value means unset (XDG Base Directory Specification); Warp would put its folder into the working one.
+        os.environ.pop("XDG_CACHE_HOME", None)
     try:
         with _no_stderr():
             wp.init()

@@ -63,7 +63,7 @@ class EnvConfig:
                 require_integer(getattr(self, name), f"{name} (or None)", lowest=1)
         for name in ("control_frequency_hz", "physics_frequency_hz"):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not (math.isfinite(value) and value > 0):
+            if not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
                 raise InvalidArgumentError(f"{name} is {value!r}; it must be a number above 0")
         for name in ("engine", "device", "control_mode"):
             if not isinstance(getattr(self, name), str):
