@@ -1,7 +1,8 @@
 # `make demo` and `make test` need nothing but Python 3.11 or newer and the network: no GPU, no display, no compiler.
 PYTHON ?= python3
 VENV ?= .venv
-DEMO ?= demos/pick-cube
+DEFAULT_DEMO := demos/pick-cube
+DEMO ?= $(DEFAULT_DEMO)
 PYTEST_ARGS ?= -q -n 2
 
 BIN := $(VENV)/bin
@@ -17,9 +18,10 @@ help:
 	@echo "make format  repair style and formatting"
 	@echo "make clean   remove $(VENV) and what the tools left behind; recordings stay"
 
+# An earlier demo is replaced; a recording in a folder that someone names is not.
 demo: $(VENV)/.robots
 	$(BIN)/rollfilm record pick-cube --num-envs 16 --episodes 32 --cameras front:256x256,wrist:128x128 --keep success \
-		--out $(DEMO) --seed 0 --overwrite
+		--out $(DEMO) --seed 0 $(if $(filter $(DEFAULT_DEMO),$(DEMO)),--overwrite)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -16,7 +16,7 @@ EYE = CameraRequest("eye", 8, 8)
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, 0, -1, math.nan])
 def test_what_is_no_integer_of_at_least_1(value):
-    with pytest.raises(InvalidArgumentError, match=r"count is .*; it must be an integer of at least 1"):
+    with pytest.raises(InvalidArgumentError, match=r"count is .*; it must be (an integer of )?at least 1"):
         require_integer(value, "count", lowest=1)
 
 
@@ -51,7 +51,7 @@ def test_renderers_of_the_wrong_kind(words, said):
 
 @pytest.mark.parametrize(("worlds", "size"), [(10**10, 8), (10_000, 16384)])
 def test_pictures_that_do_not_fit_are_refused_with_both_numbers(worlds, size):
-    said = rf"pictures of {worlds} worlds \(eye {size}x{size}\) on cpu: [\d.,]+ TB of memory are needed and [\d.]+ GB are available"
+    said = rf"pictures of {worlds} worlds: [\d.,]+ TB of memory are needed and [\d.]+ GB are available"
     with pytest.raises(MemoryBudgetError, match=said):
         BatchRenderer(load_scene(MODEL), worlds, [CameraRequest("eye", size, size)])
 

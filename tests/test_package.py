@@ -21,6 +21,8 @@ ROOMS: dict[str, set[str]] = {
     "memory": set(),
     "arguments": set(),
     "interrupt": set(),
+    "cores": set(),
+    "host": set(),
     "scene": {"geometry"},
     "render": {"scene", "geometry"},
     "engines": {"scene", "geometry"},
@@ -31,7 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "profile": set(),
     "testing": {"engines", "scene"},
 }
-BASE = {"errors", "arguments", "interrupt", "memory", "__version__"}
+BASE = {"arguments", "cores", "errors", "host", "interrupt", "memory", "__version__"}
 #: These may import every room: the command line, and the package itself, which offers other rooms' names on demand.
 ANYTHING = {"cli", "__init__", "__main__"}
 
@@ -94,6 +96,14 @@ def test_import_loads_nothing_heavy():
     code = "import json, sys, rollfilm; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(HEAVY) & set(json.loads(answer.stdout))
+
+
+@pytest.mark.parametrize(
+    "module", ["rollfilm.render", "rollfilm.record.manifest", "rollfilm.cli.info", "rollfilm.cli.record", "rollfilm.cli.render"]
+)
+def test_warp_waits_until_something_is_rendered(module):
+    code = f"import sys, {module}; sys.exit('warp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_python_m_rollfilm_is_the_command():

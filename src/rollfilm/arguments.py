@@ -18,6 +18,8 @@ def require_integer(value: Any, name: str, *, lowest: int) -> int:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
-    if number is None or number < lowest:
+    if number is None:
         raise InvalidArgumentError(f"{name} is {value!r}; it must be an integer of at least {lowest}")
+    if number < lowest:
+        raise InvalidArgumentError(f"{name} is {number}; it must be at least {lowest}")
     return number

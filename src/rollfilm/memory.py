@@ -23,7 +23,7 @@ def require_memory(num_bytes: int, what: str, *, available: int | None = None) -
     Args:
         num_bytes: what will be allocated.
         what: what it is for, as the message begins.
-        available: bytes that there are, of a GPU for example; what the host has left if None.
+        available: bytes that are free on another device; the host is asked if None.
 
     Raises:
         MemoryBudgetError: less than that is available.

@@ -9,6 +9,7 @@ import numpy as np
 
 from rollfilm.engines.protocol import Engine
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.host import host_array
 from rollfilm.scene.poses import PoseSource
 
 __all__ = ["check_engine", "check_pose_source"]
@@ -29,7 +30,7 @@ def check_pose_source(source: PoseSource, *, with_scene: bool = True) -> None:
     assert source.device == "cpu" or source.device.startswith("cuda:"), f"device is {source.device!r}, neither 'cpu' nor 'cuda:N'"
     assert isinstance(source.state_count, int), f"state_count is {type(source.state_count).__name__}, not int"
     poses = source.body_poses()
-    position, quat = _on_host(poses.position), _on_host(poses.quat_wxyz)
+    position, quat = host_array(poses.position), host_array(poses.quat_wxyz)
     assert position.dtype == np.float32, f"body positions are {position.dtype}, not float32"
     assert quat.dtype == np.float32, f"body rotations are {quat.dtype}, not float32"
     assert position.ndim == 3, f"body positions have shape {position.shape}, not (B, bodies, 3)"
@@ -91,11 +92,11 @@ def _check_restore(engine: Engine, control: Any, same: Any) -> None:
     engine.reset()
     for one in control:
         engine.step(one, 2)
-    saved, shown = engine.get_state(), np.array(_on_host(engine.body_poses().position))
+    saved, shown = engine.get_state(), np.array(host_array(engine.body_poses().position))
     first = _run(engine, control)
     engine.reset()
     engine.set_state(saved)
-    assert same(_on_host(engine.body_poses().position), shown), "the poses after set_state() are not those of the state that was set"
+    assert same(host_array(engine.body_poses().position), shown), "the poses after set_state() are not those of the state that was set"
     assert np.array_equal(engine.get_state(), saved), "get_state() after set_state() gives another state"
     assert same(_run(engine, control), first), "a restored state does not repeat what followed it"
 
@@ -125,11 +126,13 @@ def _check_masks(engine: Engine, control: Any) -> None:
     }
     for name, (act, expected) in actions.items():
         engine.set_state(moved)
-        poses = np.array(_on_host(engine.body_poses().position))
+        poses = np.array(host_array(engine.body_poses().position))
         act()
         after = engine.get_state()
         assert np.array_equal(after[~mask], moved[~mask]), f"{name}() with a mask changed a world outside it"
-        assert np.array_equal(_on_host(engine.body_poses().position)[~mask], poses[~mask]), f"{name}() with a mask moved a body outside it"
+        assert np.array_equal(host_array(engine.body_poses().position)[~mask], poses[~mask]), (
+            f"{name}() with a mask moved a body outside it"
+        )
         if expected is not None:
             assert np.array_equal(after[mask], expected[mask]), f"{name}() with a mask did not change the worlds in it"
         else:
@@ -166,9 +169,3 @@ def _run(engine: Engine, control: Any) -> Any:
         engine.step(one, 2)
         states.append(engine.get_state())
     return np.stack(states)
-
-
-def _on_host(array: Any) -> Any:
-    if isinstance(array, np.ndarray):
-        return array
-    return array.cpu().numpy() if hasattr(array, "cpu") else array.numpy()

@@ -146,7 +146,10 @@ def test_names_the_world_with_a_bad_control():
         engine.step(control)
 
 
-@pytest.mark.parametrize(("source", "message"), [("nowhere.xml", "no model file"), ("<mujoco><oops/></mujoco>", "cannot compile")])
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [("nowhere.xml", "no model file"), ("<mujoco><oops/></mujoco>", "cannot compile"), (__file__, "not XML"), (".", "is a folder")],
+)
 def test_bad_models(source, message):
     with pytest.raises(ModelError, match=message):
         MujocoEngine(source, 1)

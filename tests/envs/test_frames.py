@@ -1,5 +1,6 @@
 """Pictures of an environment show its state, always."""
 
+import threading
 import warnings
 
 import gymnasium
@@ -127,6 +128,19 @@ def test_gymnasiums_checker_passes_with_pictures():
         warnings.filterwarnings("ignore", message=".*Box observation space.*infinity.*")
         check_env(env.unwrapped)
     env.close()
+
+
+def test_closing_ends_every_thread():
+    before = set(threading.enumerate())
+    env = rollfilm.make("pick-cube", num_envs=2, cameras={"front": (8, 8)}, num_threads=2)
+    env.reset(seed=0)
+    picture = env.frames()["front"].rgb
+    started = {thread.name.rsplit("_", 1)[0] for thread in set(threading.enumerate()) - before}
+    assert started == {"rollfilm-mujoco", "rollfilm-render"}
+    shown = picture.copy()
+    env.close()
+    assert set(threading.enumerate()) <= before
+    np.testing.assert_array_equal(picture, shown, err_msg="pictures that were handed out must outlive the environment")
 
 
 def test_environments_are_registered_by_the_import():

@@ -208,6 +208,28 @@ def test_an_error_in_the_loop_fails_the_episodes_and_closes_every_file(tmp_path)
     assert not list(tmp_path.glob("videos/*/*"))
 
 
+@pytest.mark.parametrize("steps", [2, 3], ids=["when it is closed", "when an episode ends"])
+def test_a_choice_that_fails_closes_every_file(tmp_path, steps):
+    def keep(episode, outcome):
+        raise ZeroDivisionError("no ground to choose on")
+
+    def film():
+        env = CountingVectorEnv(2)
+        with Recorder.for_env(env, tmp_path, RecorderOptions(keep=keep)) as recorder:
+            observation, _ = env.reset(seed=0)
+            recorder.on_reset(ResetBatch.of_env(env, observation, [0, 1], 0))
+            for _ in range(steps):
+                actions = np.zeros((2, 2), np.float32)
+                recorder.on_step(StepBatch.of_env(env, actions, env.step(actions)))
+
+    with pytest.raises(ZeroDivisionError):
+        film()
+    assert [(line["ended"], line["error"]) for line in lines(tmp_path)] == [("failed", "ZeroDivisionError: no ground to choose on")] * 2
+    assert json.loads((tmp_path / "recording.json").read_text())["status"] == "failed"
+    assert not list(tmp_path.rglob("*.part"))
+    assert not list(tmp_path.glob("videos/*/*"))
+
+
 @pytest.mark.parametrize("error", [RuntimeError("no such device"), KeyboardInterrupt()])
 def test_an_error_before_the_first_episode_leaves_nothing(tmp_path, error):
     (tmp_path / "there").mkdir()

@@ -1,6 +1,7 @@
 import json
 import resource
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
@@ -86,6 +87,18 @@ def test_an_aborted_video_leaves_nothing(tmp_path):
         writer.write(np.zeros((16, 16, 3), np.uint8))
     writer.abort()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_aborting_never_fails(tmp_path, monkeypatch):
+    # it runs in an encoder's thread, which must go on with the other videos
+    def refuse(self, missing_ok=False):
+        raise PermissionError(13, "Permission denied")
+
+    writer = VideoWriter(tmp_path / "stuck.mp4", 16, 16, Fraction(20))
+    writer.write(np.zeros((16, 16, 3), np.uint8))
+    monkeypatch.setattr(Path, "unlink", refuse)
+    writer.abort()
+    assert not (tmp_path / "stuck.mp4").exists()
 
 
 def test_a_full_disk_is_one_clear_error_that_leaves_nothing(tmp_path):

@@ -16,6 +16,7 @@ from rollfilm.cli.values import parse_integers, parse_size
 from rollfilm.cli.whole_file import whole_file
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
+from rollfilm.host import host_array
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import BodyPoses, Camera, Scene
@@ -199,8 +200,6 @@ def _on_host(picture: CameraFrames) -> CameraFrames:
     """The only world's arrays, (H, W, ...), as NumPy arrays."""
 
     def fetch(array: Any) -> Any:
-        if array is None or isinstance(array, np.ndarray):
-            return None if array is None else array[0]
-        return np.asarray(array.cpu() if hasattr(array, "cpu") else array.numpy())[0]
+        return None if array is None else host_array(array)[0]
 
     return CameraFrames(fetch(picture.rgb), fetch(picture.depth_m), fetch(picture.segmentation))

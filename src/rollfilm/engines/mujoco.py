@@ -6,7 +6,6 @@ slot it is in, on its neighbours or on the number of threads.
 """
 
 import copy
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -17,10 +16,11 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rollfilm.cores import available_cores
 from rollfilm.engines.protocol import EngineState
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.memory import require_memory
-from rollfilm.scene.mujoco import load_model
+from rollfilm.scene.mujoco import load_model, load_scene
 from rollfilm.scene.poses import BodyPoses
 from rollfilm.scene.scene import Scene
 
@@ -40,7 +40,7 @@ class MujocoEngine:
     the middle of an episode, is never seen.
 
     Args:
-        model_or_path: an ``MjModel`` (copied), the path of an MJCF or MJB file, or MJCF as a string.
+        model_or_path: an ``MjModel`` (copied), the path of an MJCF, URDF or MJB file, or an XML text.
         num_worlds: B, 1 or more.
         num_threads: threads that step; None for the number of cores this process may use.
         geom_groups: the geom groups that can be seen.
@@ -73,7 +73,7 @@ class MujocoEngine:
         self.state_count = 0
         self.diverged = np.zeros(num_worlds, dtype=np.bool_)
         self._geom_groups = geom_groups
-        self._num_threads = min(num_threads or len(os.sched_getaffinity(0)), num_worlds)
+        self._num_threads = min(num_threads or available_cores(), num_worlds)
         self._pool = ThreadPoolExecutor(self._num_threads, "rollfilm-mujoco") if self._num_threads > 1 else None
         self._data = [mujoco.MjData(self.model) for _ in range(self._num_threads)]
 
@@ -88,8 +88,6 @@ class MujocoEngine:
     @cached_property
     def scene(self) -> Scene:
         """What can be seen, built when it is first asked for."""
-        from rollfilm.scene.mujoco import load_scene
-
         return load_scene(self.model, geom_groups=self._geom_groups)
 
     @property

@@ -43,7 +43,9 @@ def build_pick_cube_model(robot_path: str | Path | None = None, physics_frequenc
     try:
         spec = mujoco.MjSpec.from_file(str(file))
         _prepare_robot(spec, physics_frequency_hz)
-        _add_surroundings(spec)
+        _add_looks(spec)
+        _add_floor_and_table(spec)
+        _add_lights(spec)
         _add_cube_and_goal(spec)
         _add_cameras(spec)
         return spec.compile()
@@ -73,7 +75,8 @@ def _prepare_robot(spec: Any, physics_frequency_hz: int) -> None:
             body.gravcomp = 1.0
 
 
-def _add_surroundings(spec: Any) -> None:
+def _add_looks(spec: Any) -> None:
+    """The sky, the headlight, the view of a free camera, and what floor and table are made of."""
     spec.visual.headlight.ambient = (0.32, 0.32, 0.33)
     spec.visual.headlight.diffuse = (0.28, 0.28, 0.28)
     spec.visual.headlight.specular = (0.05, 0.05, 0.05)
@@ -105,6 +108,8 @@ def _add_surroundings(spec: Any) -> None:
     spec.add_material(name="table_top", rgba=(0.80, 0.69, 0.55, 1), specular=0.15, shininess=0.2)
     spec.add_material(name="table_leg", rgba=(0.33, 0.35, 0.38, 1), specular=0.2, shininess=0.3)
 
+
+def _add_floor_and_table(spec: Any) -> None:
     world = spec.worldbody
     world.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(0, 0, 0.05), pos=(0, 0, -_TABLE_HEIGHT_M), material="floor")
     half_x, half_y, half_z = _TABLE_HALF_SIZE_M
@@ -121,6 +126,10 @@ def _add_surroundings(spec: Any) -> None:
                 contype=0,
                 conaffinity=0,
             )
+
+
+def _add_lights(spec: Any) -> None:
+    world = spec.worldbody
     world.add_light(
         name="key",
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,

@@ -50,7 +50,7 @@ class TaskEnv(gymnasium.Env):
         return None if pictures is None else pictures[0]
 
     def close(self) -> None:
-        """Give back what the engine holds."""
+        """End the threads of the engine and of the renderer."""
         self.vector.close()
 
 

@@ -17,6 +17,7 @@ from rollfilm.envs.config import EnvConfig, camera_requests
 from rollfilm.envs.seeds import EpisodeSeeds
 from rollfilm.envs.task import Observation, Task
 from rollfilm.errors import InvalidArgumentError, NotFoundError
+from rollfilm.host import host_array
 from rollfilm.render.frames import Frames
 from rollfilm.render.request import CameraRequest
 
@@ -175,7 +176,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         if self.obs_mode == "state":
             return self.state_vector()
         frames = self.frames()
-        pictures = {request.name: np.array(_on_host(frames[request.name].rgb)) for request in self.cameras if "rgb" in request.outputs}
+        pictures = {request.name: np.array(host_array(frames[request.name].rgb)) for request in self.cameras if "rgb" in request.outputs}
         return {"state": _flatten(self._observation(privileged=False)), "rgb": pictures}
 
     def state_vector(self) -> NDArray[np.float32]:
@@ -209,17 +210,17 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         """A picture (H, W, 3) a world by the first camera, or None without ``render_mode="rgb_array"``."""
         if self.render_mode is None:
             return None
-        return tuple(np.array(_on_host(self.frames()[self.cameras[0].name].rgb)))
+        return tuple(np.array(host_array(self.frames()[self.cameras[0].name].rgb)))
 
     def env_states(self) -> dict[str, dict[str, NDArray[np.float32]]]:
         """The current state in ManiSkill's layout: actors (B, 13) and articulations (B, 13 + 2 dof) by name."""
         return self.task.env_states(self._state_and_facts()[0])
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Give back what the engine holds."""
-        close = getattr(self.engine, "close", None)
-        if close is not None:
-            close()
+        """End the threads of the engine and of the renderer."""
+        for part in (self.engine, self._renderer):
+            if close := getattr(part, "close", None):
+                close()
         self._renderer = self._frames = None
 
     def _refuse_if_closed(self) -> None:
@@ -334,9 +335,3 @@ def _box(batch: NDArray) -> spaces.Box:
 
 def _space_of(observation: Observation) -> spaces.Dict:
     return spaces.Dict({name: _space_of(value) if isinstance(value, dict) else _box(value) for name, value in observation.items()})
-
-
-def _on_host(array: Any) -> NDArray:
-    if isinstance(array, np.ndarray):
-        return array
-    return array.cpu().numpy() if hasattr(array, "cpu") else array.numpy()

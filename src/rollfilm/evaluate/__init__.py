@@ -1,1 +1,1 @@
-"""."""
+"""Running fixed lists of episodes, and what came of them."""

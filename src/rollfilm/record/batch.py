@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rollfilm.record.ring import FrameSlot, Picture, host_array
+from rollfilm.host import host_array
+from rollfilm.record.ring import FrameSlot, Picture
 from rollfilm.record.sink import Episode, StateRow, StepRow
 from rollfilm.render.frames import Frames
 

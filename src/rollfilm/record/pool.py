@@ -1,6 +1,5 @@
 """A pool of threads that encode many videos at once."""
 
-import os
 import queue
 import threading
 from collections.abc import Callable
@@ -11,15 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rollfilm.cores import available_cores
 from rollfilm.errors import RecordingError, RollfilmError
 from rollfilm.record.ring import FrameSlot
 from rollfilm.record.video import VideoOptions, VideoWriter
 
 __all__ = ["EncoderPool", "PooledVideo"]
-
-
-def _available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class PooledVideo:
@@ -117,7 +113,7 @@ class EncoderPool:
 
     def __init__(self, num_threads: int | None = None) -> None:
         self._errors: queue.SimpleQueue[RollfilmError] = queue.SimpleQueue()
-        count = num_threads or _available_cores()
+        count = num_threads or available_cores()
         self._workers = [_Worker(f"rollfilm-encoder-{index}", self._errors) for index in range(count)]
         for worker in self._workers:
             worker.start()

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rollfilm.errors import InvalidArgumentError, RecordingError, RollfilmError, StaleFramesError
+from rollfilm.errors import InvalidArgumentError, RecordingError, StaleFramesError
 from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
@@ -75,8 +75,9 @@ class Recorder:
         try:
             self._manifest = Manifest(self._layout, env, self._options)
             self._manifest.write("recording")
-            self._pool = EncoderPool(self._options.encoder_threads)
+            # the buffers first: where they do not fit into memory, no thread has been started
             self._ring = FrameRing(self._sizes, env.num_envs, self._options.buffered_steps)
+            self._pool = EncoderPool(self._options.encoder_threads)
             self._overview = self._open_overview(self.frame_rate) if self._options.overview else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
         except BaseException:
@@ -160,7 +161,8 @@ class Recorder:
         until all is closed; a second one does not.
 
         Raises:
-            RecordingError: something could not be written (only if no ``error`` is given).
+            RecordingError: something could not be written (only if no ``error`` is given). What a ``keep`` function or a sink of
+                one's own raises comes out too, once everything is closed.
         """
         if self._closed:
             return
@@ -171,10 +173,13 @@ class Recorder:
     def _close(self, error: BaseException | None) -> None:
         interrupted = isinstance(error, KeyboardInterrupt)
         failed = error is not None and not interrupted
-        problems: list[RollfilmError] = []
+        problems: list[Exception] = []
         for world in list(self._tracks):
             with _collect(problems):
                 self._end(world, "failed" if failed else "cut", f"{type(error).__name__}: {error}" if failed else None)
+            if world in self._tracks:  # nobody could say whether it stays
+                with _collect(problems):
+                    self._end(world, "failed", f"{type(problems[-1]).__name__}: {problems[-1]}")
         with self._clock("encode"):
             overview = self._overview.finish() if self._overview is not None else None
             self._pool.close()
@@ -274,11 +279,12 @@ class Recorder:
             self._end(world, "terminated" if row.terminated else "truncated")
 
     def _end(self, world: int, ended: Ended, error: str | None = None) -> None:
-        track = self._tracks.pop(world)
+        track = self._tracks[world]
         outcome = track.outcome(ended, error)
         keep = ended != "failed" and self._options.keeps(track.episode, outcome)
+        del self._tracks[world]
         ended_episode = EndedEpisode(track.episode, outcome, keep, [])
-        problems: list[RollfilmError] = []
+        problems: list[Exception] = []
         for sink in self._sinks:
             with _collect(problems):
                 ended_episode.receipts.append(sink.on_episode_end(track.episode, outcome, keep=keep))
@@ -316,9 +322,9 @@ class Recorder:
 
 
 @contextmanager
-def _collect(problems: list[RollfilmError]) -> Iterator[None]:
+def _collect(problems: list[Exception]) -> Iterator[None]:
     """Remember what goes wrong in the block and go on, so that everything else is still closed."""
     try:
         yield
-    except RollfilmError as error:
+    except Exception as error:
         problems.append(error)

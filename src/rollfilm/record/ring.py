@@ -3,26 +3,15 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.errors import RecordingError
+from rollfilm.host import host_array
 from rollfilm.render.frames import Frames
 
-__all__ = ["FrameRing", "FrameSlot", "Picture", "host_array"]
-
-
-def host_array(array: Any) -> NDArray:
-    """The array on the host: NumPy as it is, torch and Warp arrays copied from their device."""
-    if isinstance(array, np.ndarray):
-        return array
-    if hasattr(array, "detach"):
-        return array.detach().cpu().numpy()
-    if hasattr(array, "numpy"):
-        return array.numpy()
-    return np.asarray(array)
+__all__ = ["FrameRing", "FrameSlot", "Picture"]
 
 
 class FrameSlot:

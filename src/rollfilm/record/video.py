@@ -157,10 +157,11 @@ class VideoWriter:
             raise
 
     def abort(self) -> None:
-        """Throw away what was written."""
+        """Throw away what was written. Raises nothing: where the file cannot be deleted, it stays under its ``.part`` name."""
         with contextlib.suppress(FFmpegError, OSError):
             self._container.close()
-        self._partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._partial.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _naming_the_file(self):

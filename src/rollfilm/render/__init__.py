@@ -1,7 +1,20 @@
 """Batched visibility and shading: every camera of N worlds in one call."""
 
+from typing import TYPE_CHECKING, Any
+
 from rollfilm.render.frames import CameraFrames, Frames
-from rollfilm.render.renderer import BatchRenderer
 from rollfilm.render.request import CameraRequest
 
+if TYPE_CHECKING:
+    from rollfilm.render.renderer import BatchRenderer
+
 __all__ = ["BatchRenderer", "CameraFrames", "CameraRequest", "Frames"]
+
+
+def __getattr__(name: str) -> Any:
+    # Warp takes most of a second to load: whoever only names cameras or reads a recording does without it.
+    if name == "BatchRenderer":
+        from rollfilm.render.renderer import BatchRenderer
+
+        return BatchRenderer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

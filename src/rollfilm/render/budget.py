@@ -1,11 +1,12 @@
 """How much memory a renderer takes, checked before it takes any."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import warp as wp
 
 from rollfilm.memory import require_memory
-from rollfilm.render.batch import group_cameras, picture_bytes
+from rollfilm.render.batch import picture_bytes
 from rollfilm.render.cuda import VISIBILITY_BYTES
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import Scene
@@ -28,13 +29,13 @@ def require_room(scene: Scene, num_worlds: int, requests: Sequence[CameraRequest
     Raises:
         MemoryBudgetError: they do not; the message says how much is needed and how much is free.
     """
-    pixels = [requests[indices[0]].height * requests[indices[0]].width for indices in group_cameras(requests)]
+    # Cameras of one size and outputs are rendered together.
+    groups = Counter((request.height, request.width, frozenset(request.outputs)) for request in requests)
+    pixels = [height * width for height, width, _ in groups]
     if device.is_cuda:
-        views = [num_worlds * len(indices) for indices in group_cameras(requests)]
+        views = [num_worlds * count for count in groups.values()]
         visibility = max(_KEY_BYTES * n * max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(pixels, views, strict=True))
     else:
         visibility = num_threads * _KEY_BYTES * sum(pixels)
     needed = picture_bytes(requests, num_worlds) + visibility + num_worlds * world_bytes(scene, len(requests))
-    shapes = ", ".join(f"{request.name} {request.width}x{request.height}" for request in requests)
-    what = f"pictures of {num_worlds} worlds ({shapes}) on {device.alias}"
-    require_memory(needed, what, available=int(device.free_memory) if device.is_cuda else None)
+    require_memory(needed, f"pictures of {num_worlds} worlds", available=int(device.free_memory) if device.is_cuda else None)

@@ -1,14 +1,15 @@
 """Rendering on a GPU: the stages over chunks of views, recorded once as a CUDA graph and replayed."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import warp as wp
 
 from rollfilm.render.batch import CameraBatch
-from rollfilm.render.kernels.batch import WorkLists, cull, raster_small, raster_tiles, select_triangles
+from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.place import Placements, Poses, place
-from rollfilm.render.kernels.shade_column import PIXELS_PER_THREAD, shade_kernel
-from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
+from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
+from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, SceneData, WorldData
 
 __all__ = ["CudaPipeline"]
 
@@ -17,6 +18,11 @@ VISIBILITY_BYTES = 1 << 30
 MAX_CLUSTERS = 1 << 23
 MAX_SMALL = 1 << 24
 MAX_TILES = 1 << 22
+
+
+def _segments(capacity: int, dtype: Any, device: wp.Device) -> wp.array:
+    """A work list: every segment holds ``capacity`` entries."""
+    return wp.empty((SEGMENTS, max(1, capacity)), dtype=dtype, device=device)
 
 
 class CudaPipeline:
@@ -40,11 +46,11 @@ class CudaPipeline:
         lists = WorkLists()
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
         lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
-        len_clusters = min(most_views * worst_clusters, MAX_CLUSTERS)
-        lists.cluster = wp.empty(max(1, len_clusters), dtype=wp.vec4i, device=device)
-        lists.tile = wp.empty(min(most_pixels // 32 + 4096, MAX_TILES), dtype=wp.vec4i, device=device)
-        lists.small = wp.empty(max(1, min(64 * len_clusters, MAX_SMALL)), dtype=wp.vec3i, device=device)
-        lists.count = wp.zeros(3, dtype=int, device=device)
+        worst = max(1, most_views * worst_clusters)
+        lists.cluster = _segments(min(worst, MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
+        lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)
+        lists.tile = _segments(min(most_pixels // 32 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
+        lists.count = wp.zeros((3, SEGMENTS, 32), dtype=int, device=device)
         self._lists = lists
         self._graph: wp.Graph | None = None
         self._warm = False
@@ -84,14 +90,16 @@ class CudaPipeline:
         # more groups than can run at once: the next takes over where one had little to do
         groups = 256 * device.sm_count
         wp.launch(select_triangles, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
-        threads = 64 * groups
-        wp.launch(raster_small, dim=threads, inputs=[threads, scene, views, lists, vis], device=device, block_dim=64)
+        wp.launch(raster_small, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
         wp.launch(raster_tiles, dim=(groups, 32), inputs=[groups, scene, views, lists, vis], device=device, block_dim=32)
+        # long columns share more work, short ones keep a small batch spread over the whole GPU
+        rows = min(16, max(1, count * pixels // (device.sm_count * 4096)))
         wp.launch(
             shade_kernel(batch.features),
-            dim=(count, -(-views.height // PIXELS_PER_THREAD), views.width),
-            inputs=[first, scene, world, views, vis, batch.pictures],
+            dim=(count, -(-views.height // rows), views.width),
+            inputs=[first, rows, scene, world, views, vis, batch.pictures],
             device=device,
+            block_dim=BLOCK,
         )
 
     def close(self) -> None:

@@ -7,13 +7,14 @@ import warp as wp
 from numpy.typing import NDArray
 
 from rollfilm.arguments import require_integer
+from rollfilm.cores import available_cores
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import quat_from_matrix
 from rollfilm.render.batch import CameraBatch, group_cameras
 from rollfilm.render.budget import require_room
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
-from rollfilm.render.device import cpu_threads, resolve_device
+from rollfilm.render.device import resolve_device
 from rollfilm.render.frames import CameraFrames, Frames
 from rollfilm.render.kernels.place import Poses
 from rollfilm.render.kernels.types import WorldData
@@ -63,7 +64,7 @@ class BatchRenderer:
             raise InvalidArgumentError(f"scene is {type(scene).__name__}; give a rollfilm.scene.Scene, as load_scene makes it")
         num_worlds = require_integer(num_worlds, "num_worlds", lowest=1)
         if num_threads is not None:
-            num_threads = require_integer(num_threads, "num_threads (None for all cores)", lowest=1)
+            num_threads = require_integer(num_threads, "num_threads", lowest=1)
         if isinstance(cameras, CameraRequest) or not all(isinstance(camera, CameraRequest) for camera in cameras):
             raise InvalidArgumentError("cameras must be a sequence of CameraRequest, as in [CameraRequest('front', 256, 256)]")
         if not lod_pixels >= 0:
@@ -71,16 +72,17 @@ class BatchRenderer:
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
-        num_threads = num_threads or cpu_threads()
+        num_threads = num_threads or available_cores()
         require_room(scene, num_worlds, self._requests, self._device, num_threads)
-        packed = pack_scene(scene, self._device)
+        # kept: kernels hold handles of the images in it
+        self._packed = packed = pack_scene(scene, self._device)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
         self._world = self._allocate_world()
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
-            CameraBatch.build(indices, self._requests, self._cameras, packed, num_worlds, lod_pixels, self._device)
-            for indices in group_cameras(self._requests)
+            CameraBatch.build(members, packed, num_worlds, lod_pixels, self._device)
+            for members in group_cameras(self._requests, self._cameras)
         ]
         if self._device.is_cuda:
             self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)

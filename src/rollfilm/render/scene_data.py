@@ -29,13 +29,16 @@ class PackedScene:
 
     Attributes:
         data: the structure that kernels take.
-        has_textures, has_spots: what kernels are specialised for.
+        has_textures: some geom has a 2D texture.
+        spots: for every light whether it is a spot.
+        units: on CUDA the images that ``data`` has handles of; they live as long as this.
         worst_clusters: clusters that one view draws if it sees every mesh at its finest level.
     """
 
     data: SceneData  # pyright: ignore[reportInvalidTypeForm]
     has_textures: bool
-    has_spots: bool
+    spots: tuple[bool, ...]
+    units: tuple[wp.Texture2D, ...]
     worst_clusters: int
 
 
@@ -134,26 +137,35 @@ def _tiled_texels(image: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return packed.reshape(packed.shape[0] // 4, 4, packed.shape[1] // 4, 4).swapaxes(1, 2).reshape(-1)
 
 
-def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
-    texels, level, first, size = [np.zeros(0, np.uint64)], [0], [], []
-    total = 0
+def _texture_unit(image: NDArray[np.uint8], repeats: bool, device: wp.Device) -> wp.Texture2D:
+    """An image for the texture units of a GPU."""
+    opaque = np.concatenate([image, np.full((*image.shape[:2], 1), 255, np.uint8)], axis=2)
+    mode = wp.TextureAddressMode.WRAP if repeats else wp.TextureAddressMode.CLAMP
+    return wp.Texture2D(opaque, filter_mode=wp.TextureFilterMode.LINEAR, address_mode=mode, device=device)
+
+
+def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp.Texture2D, ...]:  # pyright: ignore[reportInvalidTypeForm]
+    texels, level, first, size, units = [np.zeros(0, np.uint64)], [0], [], [], []
     for texture in scene.textures:
         for image in _images(texture):
-            first.append(total)
             size.append((image.shape[1], image.shape[0]))
-            texels.append(_tiled_texels(image))
-            total += len(texels[-1])
-        level.append(len(first))
+            if device.is_cuda:
+                units.append(_texture_unit(image, texture.kind == "2d", device))
+            else:
+                first.append(sum(len(part) for part in texels))
+                texels.append(_tiled_texels(image))
+        level.append(len(size))
     data.texel = wp.array(np.concatenate(texels), dtype=wp.uint64, device=device)
+    data.texture_unit = wp.array(np.array([unit.id for unit in units], np.uint64), dtype=wp.uint64, device=device)
     data.texture_level = _array(level, int, device)
     data.texture_first = _array(first, int, device)
     data.texture_size = _array(size, wp.vec2i, device, 2)
     data.skybox = scene.skybox
+    return tuple(units)
 
 
 def _pack_lights(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
     lights = scene.lights
-    data.light_spot = _array([light.kind == "spot" for light in lights], int, device)
     data.light_ambient = _array([light.ambient for light in lights], wp.vec3, device, 3)
     data.light_diffuse = _array([light.diffuse for light in lights], wp.vec3, device, 3)
     data.light_specular = _array([light.specular for light in lights], wp.vec3, device, 3)
@@ -176,14 +188,15 @@ def pack_scene(scene: Scene, device: wp.Device) -> PackedScene:
     data = SceneData()
     _pack_meshes(data, scene.meshes, device)
     _pack_geoms(data, scene, device)
-    _pack_textures(data, scene, device)
+    units = _pack_textures(data, scene, device)
     _pack_lights(data, scene, device)
     data.near, data.far = scene.near_m, scene.far_m
     clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
     return PackedScene(
         data=data,
         has_textures=bool((data.geom_texture.numpy() >= 0).any()),
-        has_spots=any(light.kind == "spot" for light in scene.lights),
+        spots=tuple(light.kind == "spot" for light in scene.lights),
+        units=units,
         worst_clusters=sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0),
     )
 

@@ -17,7 +17,7 @@ class Camera:
         name: unique in its scene.
         placement: where it is; OpenGL axes (x right, y up, looks along -z).
         fov_y_rad: vertical field of view, radians.
-        height, width: pixels, the size it is filmed at unless another is asked for; None where the model does not say.
+        height, width: pixels of its sensor, None where the model does not say. Nothing follows from it: requests name their sizes.
 
     Raises:
         InvalidArgumentError: the field of view does not lie between 0 and pi.

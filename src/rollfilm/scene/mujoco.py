@@ -126,10 +126,12 @@ def _bodies(model: mujoco.MjModel) -> Bodies:
 
 
 def _warn_of_what_is_not_drawn(model: mujoco.MjModel, warnings: list[str]) -> None:
+    # a fixed tendon couples joints and has no shape: only spatial ones could be drawn
+    spatial = sum(int(model.wrap_type[first]) != mujoco.mjtWrap.mjWRAP_JOINT for first in model.tendon_adr)
     for count, what in (
         (model.nflex, "flexible bodies (flex)"),
         (model.nskin, "skins"),
-        (model.ntendon, "tendons"),
+        (spatial, "tendons"),
         (model.nsite, "sites"),
     ):
         if count:

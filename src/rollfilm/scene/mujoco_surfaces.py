@@ -3,13 +3,13 @@
 # MuJoCo ships no types for what its binding exports.
 # pyright: reportAttributeAccessIssue=false
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import mujoco
 import numpy as np
 
+from rollfilm.cores import available_cores
 from rollfilm.scene import primitives
 from rollfilm.scene.cache import cached_levels
 from rollfilm.scene.corners import face_normals
@@ -44,7 +44,7 @@ def model_geoms(model: mujoco.MjModel, groups: frozenset[int], warnings: list[st
         if key is not None and source is not None:
             sources.setdefault(key, source)
         shapes.append((geom, key))
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=available_cores()) as pool:
         built = dict(zip(sources, pool.map(lambda source: source(), sources.values()), strict=True))
     meshes = {key: mesh for key, mesh in built.items() if mesh is not None}
     index = {key: i for i, key in enumerate(meshes)}

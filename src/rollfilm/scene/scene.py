@@ -68,10 +68,11 @@ class Scene:
         geoms: everything visible, in the order of the engine's geom ids. Where two surfaces coincide, the later geom is seen.
         meshes, textures: shared by the geoms.
         lights: those that are switched on.
-        headlight: the light at the camera, None if it is off.
+        headlight: the light at the camera, None if it is off; where nothing shines at all, MuJoCo's ambient light of 0.3 stands in.
         cameras: every camera of the model.
         skybox: index into ``textures`` or -1: then the background is black.
-        near_m, far_m: what lies nearer to, or farther from, a camera's plane is not seen.
+        near_m: what lies nearer to a camera's plane is cut off.
+        far_m: planes end there, and meshes that lie beyond it altogether are not seen.
         center, extent_m: (3,) middle and size of the model, as a free camera needs them.
         warnings: one line for each thing of the model that is not drawn.
     """

@@ -56,7 +56,7 @@ def _collapsed(vertices: NDArray, triangles: NDArray, target: int, aggressivenes
     low = vertices.min(axis=0)
     size = float(np.ptp(vertices, axis=0).max())
     with _SIMPLIFIER:
-        points, faces, collapses = fast_simplification.simplify(
+        points, faces, collapses = fast_simplification.simplify(  # pyright: ignore[reportAssignmentType]  (three for return_collapses)
             np.ascontiguousarray((vertices - low) / size),
             np.ascontiguousarray(triangles, dtype=np.int32),
             target_reduction=1.0 - target / len(triangles),

@@ -1,1 +1,1 @@
-"""."""
+"""One file a format: what a recording is written as."""

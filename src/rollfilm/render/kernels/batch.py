@@ -27,17 +27,23 @@ CLUSTER = wp.constant(64)
 TILE = wp.constant(16)  # side of a tile, pixels
 LARGE = wp.constant(192)  # pixels in the bounding box above which a triangle is cut into tiles
 
+# Every list is cut into segments with a counter each: a single one, counted up by every thread, would be waited for.
+SEGMENTS = wp.constant(32)
+CLUSTERS = wp.constant(0)
+SMALL = wp.constant(1)
+TILES = wp.constant(2)
+
 
 @wp.struct
 class WorkLists:
-    """What the stages hand on. Views are counted within the batch."""
+    """What the stages hand on. Views are counted within the batch; lists are (SEGMENTS, capacity)."""
 
     rotation: wp.array2d(dtype=wp.mat33)  # (views, G) camera from geom
     position: wp.array2d(dtype=wp.vec4)  # (views, G) and the focal length in pixels
-    cluster: wp.array(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
-    small: wp.array(dtype=wp.vec3i)  # view, geom, triangle
-    tile: wp.array(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
-    count: wp.array(dtype=int)  # (3,) clusters, small triangles, tiles
+    cluster: wp.array2d(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
+    small: wp.array2d(dtype=wp.vec3i)  # view, geom, triangle
+    tile: wp.array2d(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
+    count: wp.array3d(dtype=int)  # (3, SEGMENTS, 32): entries of each list; a counter fills a cache line of its own
 
 
 @wp.func
@@ -68,43 +74,47 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
     first = scene.level_first[level]
     count = scene.level_count[level]
     clusters = (count + CLUSTER - 1) // CLUSTER
-    start = wp.atomic_add(lists.count, 0, clusters)
+    segment = (row + geom) % SEGMENTS
+    start = wp.atomic_add(lists.count, CLUSTERS, segment, 0, clusters)
     for k in range(clusters):
         triangle = first + k * CLUSTER
         n = wp.min(CLUSTER, first + count - triangle)
-        if start + k < lists.cluster.shape[0]:
-            lists.cluster[start + k] = wp.vec4i(row, geom, triangle, n)
+        if start + k < lists.cluster.shape[1]:
+            lists.cluster[segment, start + k] = wp.vec4i(row, geom, triangle, n)
         else:
             for i in range(triangle, triangle + n):
                 raster_triangle(vis, row, scene, batch, full_window(batch), geom, i, focal, rotation, position)
 
 
 @wp.func
-def append_tiles(lists: WorkLists, row: int, geom: int, triangle: int, window: Window):
-    """Cut a triangle's window into tile jobs; false if the list is full."""
+def append_tiles(lists: WorkLists, segment: int, row: int, geom: int, triangle: int, window: Window):
+    """Cut a triangle's window into tile jobs; false if the segment is full."""
     c0 = window.x0 // TILE
     r0 = window.y0 // TILE
     columns = window.x1 // TILE - c0 + 1
     rows = window.y1 // TILE - r0 + 1
-    start = wp.atomic_add(lists.count, 2, columns * rows)
-    if start + columns * rows > lists.tile.shape[0]:
+    # a counter that nobody pushes far beyond its list cannot overflow
+    if columns * rows > lists.tile.shape[1] or lists.count[TILES, segment, 0] > lists.tile.shape[1]:
+        return False
+    start = wp.atomic_add(lists.count, TILES, segment, 0, columns * rows)
+    if start + columns * rows > lists.tile.shape[1]:
         # the jobs of this triangle that still have a place in the list do nothing
-        for k in range(start, wp.min(start + columns * rows, lists.tile.shape[0])):
-            lists.tile[k] = wp.vec4i(-1, 0, 0, 0)
+        for k in range(start, wp.min(start + columns * rows, lists.tile.shape[1])):
+            lists.tile[segment, k] = wp.vec4i(-1, 0, 0, 0)
         return False
     for r in range(rows):
         for c in range(columns):
-            lists.tile[start + r * columns + c] = wp.vec4i(row, geom, triangle, ((r0 + r) << 16) | (c0 + c))
+            lists.tile[segment, start + r * columns + c] = wp.vec4i(row, geom, triangle, ((r0 + r) << 16) | (c0 + c))
     return True
 
 
 @wp.func
-def append_small(lists: WorkLists, row: int, geom: int, triangle: int):
-    """Append a small triangle; false if the list is full."""
-    start = wp.atomic_add(lists.count, 1, 1)
-    if start >= lists.small.shape[0]:
+def append_small(lists: WorkLists, segment: int, row: int, geom: int, triangle: int):
+    """Append a small triangle; false if the segment is full."""
+    start = wp.atomic_add(lists.count, SMALL, segment, 0, 1)
+    if start >= lists.small.shape[1]:
         return False
-    lists.small[start] = wp.vec3i(row, geom, triangle)
+    lists.small[segment, start] = wp.vec3i(row, geom, triangle)
     return True
 
 
@@ -161,11 +171,12 @@ def merge(a: Window, b: Window):
 def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: hands on those that cover a pixel."""
     worker, lane = wp.tid()
-    total = wp.min(lists.count[0], lists.cluster.shape[0])
-    k = int(worker)
+    segment = worker % SEGMENTS
+    total = wp.min(lists.count[CLUSTERS, segment, 0], lists.cluster.shape[1])
+    k = worker // SEGMENTS
     while k < total:
-        item = lists.cluster[k]
-        k += workers
+        item = lists.cluster[segment, k]
+        k += workers // SEGMENTS
         if lane < item[3]:
             row = item[0]
             geom = item[1]
@@ -180,21 +191,23 @@ def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: Wo
                 if width > 0 and height > 0:
                     handed_on = bool(False)
                     if width * height > LARGE:
-                        handed_on = append_tiles(lists, row, geom, triangle, box)
+                        handed_on = append_tiles(lists, segment, row, geom, triangle, box)
                     else:
-                        handed_on = append_small(lists, row, geom, triangle)
+                        handed_on = append_small(lists, segment, row, geom, triangle)
                     if not handed_on:
                         raster_whole(vis, scene, batch, lists, full_window(batch), row, geom, triangle)
 
 
 @wp.kernel(enable_backward=False)
 def raster_small(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
-    """``workers`` threads stride over the small triangles."""
-    k = int(wp.tid())
-    total = wp.min(lists.count[1], lists.small.shape[0])
+    """``workers`` groups of 64 threads stride over the small triangles, one thread each."""
+    worker, lane = wp.tid()
+    segment = worker % SEGMENTS
+    total = wp.min(lists.count[SMALL, segment, 0], lists.small.shape[1])
+    k = (worker // SEGMENTS) * 64 + lane
     while k < total:
-        item = lists.small[k]
-        k += workers
+        item = lists.small[segment, k]
+        k += (workers // SEGMENTS) * 64
         raster_whole(vis, scene, batch, lists, full_window(batch), item[0], item[1], item[2])
 
 
@@ -202,11 +215,12 @@ def raster_small(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLi
 def raster_tiles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 32 threads stride over the tiles, one thread half a row of pixels."""
     worker, lane = wp.tid()
-    total = wp.min(lists.count[2], lists.tile.shape[0])
-    k = int(worker)
+    segment = worker % SEGMENTS
+    total = wp.min(lists.count[TILES, segment, 0], lists.tile.shape[1])
+    k = worker // SEGMENTS
     while k < total:
-        item = lists.tile[k]
-        k += workers
+        item = lists.tile[segment, k]
+        k += workers // SEGMENTS
         if item[0] >= 0:
             window = Window()
             window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)

@@ -12,8 +12,7 @@ class Features:
         textures: some geom has a 2D texture.
         skybox: the background is a cube map, else black.
         planes: how many there are.
-        lights: how many there are besides the headlight.
-        spots: some of them are spots.
+        lights: for every light besides the headlight whether it is a spot.
     """
 
     rgb: bool
@@ -22,5 +21,4 @@ class Features:
     textures: bool
     skybox: bool
     planes: int
-    lights: int
-    spots: bool
+    lights: tuple[bool, ...]

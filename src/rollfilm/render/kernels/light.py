@@ -1,5 +1,7 @@
 """MuJoCo's lighting: OpenGL's fixed-function model, evaluated at every pixel instead of every vertex."""
 
+from functools import cache
+
 import warp as wp
 
 from rollfilm.render.kernels.power import power
@@ -15,20 +17,6 @@ class Point:
     to_eye: wp.vec3  # unit
     color: wp.vec3
     finish: wp.vec3  # emission, specular, exponent
-
-
-@wp.struct
-class Light:
-    """A light in world axes, seen from the camera."""
-
-    spot: int  # 1 for a spot, 0 for a directional light
-    position: wp.vec3
-    direction: wp.vec3
-    ambient: wp.vec3
-    diffuse: wp.vec3
-    specular: wp.vec3
-    attenuation: wp.vec3
-    cone: wp.vec2  # cosine of the cutoff, exponent
 
 
 @wp.func
@@ -57,31 +45,42 @@ def light_by_head(scene: SceneData, forward: wp.vec3, point: Point):
 
 
 @wp.func
-def load_light(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3):
-    """Light ``i`` of world ``w`` as a camera sees it."""
-    light = Light()
-    light.spot = scene.light_spot[i]
-    light.position = world.light_position[w, i] - camera_position
-    light.direction = world.light_direction[w, i]
-    light.ambient = scene.light_ambient[i]
-    light.diffuse = scene.light_diffuse[i]
-    light.specular = scene.light_specular[i]
-    light.attenuation = scene.light_attenuation[i]
-    light.cone = scene.light_cone[i]
-    return light
+def light_by_directional(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3, point: Point):
+    """What directional light ``i`` adds."""
+    direction = world.light_direction[w, i]
+    return reflected(point, -direction, scene.light_ambient[i], scene.light_diffuse[i], scene.light_specular[i])
 
 
 @wp.func
-def light_by_directional(light: Light, point: Point):
-    """What a directional light adds."""
-    return reflected(point, -light.direction, light.ambient, light.diffuse, light.specular)
-
-
-@wp.func
-def light_by_spot(light: Light, point: Point):
-    """What a spot adds."""
-    offset = light.position - point.position
+def light_by_spot(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3, point: Point):
+    """What spot ``i`` adds."""
+    offset = world.light_position[w, i] - camera_position - point.position
     distance = wp.sqrt(wp.max(wp.dot(offset, offset), 1.0e-12))
     to_light = offset * (1.0 / distance)
-    strength = spot_strength(light.attenuation, light.cone, distance, -wp.dot(to_light, light.direction))
-    return strength * reflected(point, to_light, light.ambient, light.diffuse, light.specular)
+    cosine = -wp.dot(to_light, world.light_direction[w, i])
+    strength = spot_strength(scene.light_attenuation[i], scene.light_cone[i], distance, cosine)
+    return strength * reflected(point, to_light, scene.light_ambient[i], scene.light_diffuse[i], scene.light_specular[i])
+
+
+def _one_more(before: wp.Function, i: int, spot: bool) -> wp.Function:
+    """The function that adds light ``i`` to what ``before`` gives."""
+    light_by = light_by_spot if spot else light_by_directional
+
+    @wp.func
+    def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point):
+        return before(scene, world, w, camera_position, forward, point) + light_by(scene, world, w, i, camera_position, point)
+
+    return lit
+
+
+@cache
+def lighting(spots: tuple[bool, ...]) -> wp.Function:
+    """The function that lights a point by the headlight and by lights of these kinds (``Features.lights``)."""
+
+    @wp.func
+    def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point):
+        return light_by_head(scene, forward, point)
+
+    for i, spot in enumerate(spots):
+        lit = _one_more(lit, i, spot)
+    return lit

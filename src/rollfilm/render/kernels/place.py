@@ -49,7 +49,7 @@ def rotation_matrix(q: wp.vec4):
 
 @wp.func
 def subtree_center(poses: Poses, world: int, body: int):
-    """Centre of mass of a body and all that hangs on it."""
+    """Centre of mass of a body and all that hangs on it; that of the body alone where they weigh nothing."""
     total = float(0.0)
     weighted = wp.vec3(0.0)
     for k in range(poses.subtree_first[body], poses.subtree_first[body + 1]):
@@ -59,7 +59,8 @@ def subtree_center(poses: Poses, world: int, body: int):
         weighted += com[3] * (rotation_matrix(poses.quat_wxyz[world, i]) * local + poses.position[world, i])
         total += com[3]
     if total <= 0.0:
-        return poses.position[world, body]
+        com = poses.center_of_mass[body]
+        return rotation_matrix(poses.quat_wxyz[world, body]) * wp.vec3(com[0], com[1], com[2]) + poses.position[world, body]
     return weighted / total
 
 

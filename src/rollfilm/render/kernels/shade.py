@@ -10,7 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import Point
-from rollfilm.render.kernels.texture import cube_map
+from rollfilm.render.kernels.texture import sampling
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
     SceneData,
@@ -45,10 +45,12 @@ class Plane:
     """A plane as a view sees it: its reciprocal depth is linear in the ray."""
 
     geom: int
-    inverse_depth: wp.vec3  # reciprocal depth from the ray
-    origin: wp.vec3  # of the plane, from the camera
-    half_size: wp.vec2  # 0 for infinite
     seen: int  # 1 if the camera is on its +z side
+    inverse_depth: wp.vec3  # reciprocal depth from the ray
+    axis_x: wp.vec3
+    axis_y: wp.vec3
+    origin: wp.vec2  # along the axes, from the camera
+    half_size: wp.vec2
 
 
 @wp.struct
@@ -95,10 +97,14 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     plane = Plane()
     plane.geom = geom
     rotation = world.geom_rotation[eye.world, geom]
+    plane.axis_x = wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
+    plane.axis_y = wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
     normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
-    plane.origin = world.geom_position[eye.world, geom] - eye.position
-    plane.half_size = scene.geom_half_size[geom]
-    height = wp.dot(normal, plane.origin)
+    origin = world.geom_position[eye.world, geom] - eye.position
+    plane.origin = wp.vec2(wp.dot(plane.axis_x, origin), wp.dot(plane.axis_y, origin))
+    half = scene.geom_half_size[geom]
+    plane.half_size = wp.vec2(wp.where(half[0] > 0.0, half[0], 1.0e30), wp.where(half[1] > 0.0, half[1], 1.0e30))
+    height = wp.dot(normal, origin)
     if height < -1.0e-6 * scene.near:
         plane.inverse_depth = normal / height
         plane.seen = 1
@@ -106,17 +112,17 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
 
 
 @wp.func
-def plane_key(scene: SceneData, world: WorldData, eye: Eye, plane: Plane, ray: wp.vec3):
-    """The visibility key of a plane at a pixel, the empty one where the plane is not there."""
+def plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
+    """The visibility key of a plane at a pixel, the empty one where the plane is not there. Free of branches, for vector units."""
     inverse_depth = wp.dot(plane.inverse_depth, ray)
-    if inverse_depth * scene.far < 1.0 or inverse_depth * scene.near > 1.0:
-        return EMPTY_KEY
-    half = plane.half_size
-    if half[0] > 0.0 or half[1] > 0.0:
-        local = wp.transpose(world.geom_rotation[eye.world, plane.geom]) * (ray / inverse_depth - plane.origin)
-        if (half[0] > 0.0 and wp.abs(local[0]) > half[0]) or (half[1] > 0.0 and wp.abs(local[1]) > half[1]):
-            return EMPTY_KEY
-    return depth_key(inverse_depth * layer(plane.geom)) | surface_key(plane.geom, 0)
+    depth = 1.0 / wp.max(inverse_depth, 1.0e-30)
+    x = wp.abs(depth * wp.dot(plane.axis_x, ray) - plane.origin[0])
+    y = wp.abs(depth * wp.dot(plane.axis_y, ray) - plane.origin[1])
+    key = depth_key(wp.max(inverse_depth, 0.0) * layer(plane.geom)) | surface_key(plane.geom, 0)
+    key = wp.where(inverse_depth * scene.far < 1.0, EMPTY_KEY, key)
+    key = wp.where(inverse_depth * scene.near > 1.0, EMPTY_KEY, key)
+    key = wp.where(x > plane.half_size[0], EMPTY_KEY, key)
+    return wp.where(y > plane.half_size[1], EMPTY_KEY, key)
 
 
 @wp.func
@@ -196,8 +202,9 @@ def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
 
 
 @cache
-def shading(features: Features):
-    """The functions that set up a surface and give the background, for these features."""
+def shading(features: Features, *, hardware: bool):
+    """The functions that set up a surface and give the background, for these features; ``hardware`` as in ``texture.sampling``."""
+    _, cube_map = sampling(hardware=hardware)
 
     @wp.func
     def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):

@@ -1,4 +1,4 @@
-"""Shading for a GPU: one thread shades eight pixels of a column, so that camera and planes, and often the triangle, are read once.
+"""Shading for a GPU: one thread shades a few pixels of a column, so that camera and planes, and often the triangle, are read once.
 
 Threads side by side shade pixels side by side, so that memory is read and written in runs. What is computed is what ``shade_row``
 computes for a chunk.
@@ -9,7 +9,7 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
+from rollfilm.render.kernels.light import lighting
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
@@ -29,27 +29,22 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
-PIXELS_PER_THREAD = wp.constant(8)
+#: Threads of a block. Five blocks on a multiprocessor leave 96 registers a thread: fewer blocks wait too much, more spill too much.
+BLOCK = 128
 
 
 @cache
 def shade_kernel(features: Features):
     """The kernel for these features."""
-    load_surface, background = shading(features)
-    trilinear = sampling(branches=True)
+    load_surface, background = shading(features, hardware=True)
+    trilinear, _ = sampling(hardware=True)
+    light = lighting(features.lights)
 
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
         """Red, green and blue of a surface at a pixel, 0 to 1."""
         point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
-        lit = light_by_head(scene, eye.forward, point)
-        for i in range(wp.static(features.lights)):
-            light = load_light(scene, world, eye.world, i, eye.position)
-            if light.spot == 1:
-                if wp.static(features.spots):
-                    lit += light_by_spot(light, point)
-            else:
-                lit += light_by_directional(light, point)
+        lit = light(scene, world, eye.world, eye.position, eye.forward, point)
         color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
         if wp.static(features.textures):
             if surface.texture >= 0:
@@ -58,21 +53,22 @@ def shade_kernel(features: Features):
                 color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
         return color
 
-    # approximate division and square root: far below what a byte of color shows; few registers: more warps hide more waiting
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(256, 3))
+    # approximate division and square root: far below what a byte of color shows
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(BLOCK, 5))
     def shade(
         first_view: int,
+        rows: int,
         scene: SceneData,
         world: WorldData,
         batch: ViewBatch,
         vis: wp.array2d(dtype=wp.uint64),
         pictures: Pictures,
     ):
-        """One thread for eight pixels of a column; the last of a column may have fewer. Leaves the visibility buffer empty."""
+        """One thread for ``rows`` pixels of a column. Leaves the visibility buffer empty."""
         row, part, x = wp.tid()
         v = row + first_view
-        first = PIXELS_PER_THREAD * part
-        end = wp.min(first + PIXELS_PER_THREAD, batch.height)
+        first = rows * part
+        end = wp.min(first + rows, batch.height)
         eye = make_eye(world, batch, v)
         plane = Plane()
         if wp.static(features.planes > 0):
@@ -87,13 +83,13 @@ def shade_kernel(features: Features):
                 vis[row, pixel] = EMPTY_KEY
             if wp.static(features.planes > 0):
                 if plane.seen == 1:
-                    key = wp.min(key, plane_key(scene, world, eye, plane, ray))
+                    key = wp.min(key, plane_key(scene, plane, ray))
             if wp.static(features.planes > 1):
                 # one plane is the rule: more are set up again at every pixel
                 for p in range(1, scene.plane.shape[0]):
                     other = make_plane(scene, world, eye, scene.plane[p])
                     if other.seen == 1:
-                        key = wp.min(key, plane_key(scene, world, eye, other, ray))
+                        key = wp.min(key, plane_key(scene, other, ray))
             if wp.static(features.segmentation):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
             if wp.static(features.depth):

@@ -9,7 +9,7 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import light_by_directional, light_by_head, light_by_spot, load_light
+from rollfilm.render.kernels.light import lighting
 from rollfilm.render.kernels.shade import SURFACE, Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
 from rollfilm.render.kernels.texture import mip_level, sampling
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
@@ -20,11 +20,35 @@ ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
 ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
 
 
+@wp.func
+def store_chunk(pictures: Pictures, v: int, pixel: int, count: int, red: ChunkOfFloats, green: ChunkOfFloats, blue: ChunkOfFloats):
+    """``count`` pixels, from number ``pixel`` of the picture of view ``v``, as bytes."""
+    red_byte = ChunkOfInts()
+    green_byte = ChunkOfInts()
+    blue_byte = ChunkOfInts()
+    j = int(0)
+    while j < count:
+        red_byte[j] = to_byte(red[j])
+        green_byte[j] = to_byte(green[j])
+        blue_byte[j] = to_byte(blue[j])
+        j += 1
+    # unsigned indices spare the check for negative ones
+    at = wp.uint32(3 * pixel)
+    j = int(0)
+    while j < count:
+        pictures.rgb[v, at] = wp.uint8(red_byte[j])
+        pictures.rgb[v, at + wp.uint32(1)] = wp.uint8(green_byte[j])
+        pictures.rgb[v, at + wp.uint32(2)] = wp.uint8(blue_byte[j])
+        at += wp.uint32(3)
+        j += 1
+
+
 @cache
 def chunk_shading(features: Features):
     """The function that shades a chunk, for these features."""
-    load_surface, background = shading(features)
-    trilinear = sampling(branches=False)
+    load_surface, background = shading(features, hardware=False)
+    trilinear, _ = sampling(hardware=False)
+    light = lighting(features.lights)
 
     @wp.func
     def shade_chunk(
@@ -105,38 +129,11 @@ def chunk_shading(features: Features):
                 color = wp.vec3(color_r[j], color_g[j], color_b[j])
                 finish = wp.vec3(emission[j], specular[j], exponent[j])
                 point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                lit = light_by_head(scene, eye.forward, point)
+                lit = light(scene, world, eye.world, eye.position, eye.forward, point)
                 red[j] = lit[0]
                 green[j] = lit[1]
                 blue[j] = lit[2]
                 j += 1
-            if wp.static(features.lights > 0):
-                for i in range(scene.light_spot.shape[0]):
-                    light = load_light(scene, world, eye.world, i, eye.position)
-                    j = int(0)
-                    if light.spot == 1:
-                        if wp.static(features.spots):
-                            while j < count:
-                                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
-                                color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                                finish = wp.vec3(emission[j], specular[j], exponent[j])
-                                point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                                lit = light_by_spot(light, point)
-                                red[j] = red[j] + lit[0]
-                                green[j] = green[j] + lit[1]
-                                blue[j] = blue[j] + lit[2]
-                                j += 1
-                    else:
-                        while j < count:
-                            normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
-                            color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                            finish = wp.vec3(emission[j], specular[j], exponent[j])
-                            point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                            lit = light_by_directional(light, point)
-                            red[j] = red[j] + lit[0]
-                            green[j] = green[j] + lit[1]
-                            blue[j] = blue[j] + lit[2]
-                            j += 1
         if wp.static(features.textures):
             if textured > 0:
                 j = int(0)
@@ -157,23 +154,6 @@ def chunk_shading(features: Features):
                     blue[j] = color[2]
                 j += 1
 
-        red_byte = ChunkOfInts()
-        green_byte = ChunkOfInts()
-        blue_byte = ChunkOfInts()
-        j = int(0)
-        while j < count:
-            red_byte[j] = to_byte(red[j])
-            green_byte[j] = to_byte(green[j])
-            blue_byte[j] = to_byte(blue[j])
-            j += 1
-        # unsigned indices spare the check for negative ones
-        at = wp.uint32(3 * pixel)
-        j = int(0)
-        while j < count:
-            pictures.rgb[v, at] = wp.uint8(red_byte[j])
-            pictures.rgb[v, at + wp.uint32(1)] = wp.uint8(green_byte[j])
-            pictures.rgb[v, at + wp.uint32(2)] = wp.uint8(blue_byte[j])
-            at += wp.uint32(3)
-            j += 1
+        store_chunk(pictures, v, pixel, count, red, green, blue)
 
     return shade_chunk

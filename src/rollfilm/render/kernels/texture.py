@@ -77,71 +77,88 @@ def mip_level(size: wp.vec2, uv_dx: wp.vec2, uv_dy: wp.vec2):
     return wp.max(0.5 * log2_of(wp.max(wp.max(wp.dot(dx, dx), wp.dot(dy, dy)), 1.0e-12)), 0.0)
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    const float4 color = tex2D<float4>(unit, u, v);
+    return wp::vec3(color.x, color.y, color.z);
+#else
+    return wp::vec3();
+#endif
+""")
+def texture_unit(unit: wp.uint64, u: float, v: float) -> wp.vec3:
+    """A bilinear sample by a GPU's texture unit, v down from the first row; 0 to 1. There are none on the CPU."""
+
+
 @cache
-def sampling(*, branches: bool):
-    """The function that samples a texture, with branches that save work (for a GPU) or without any (for vector units)."""
+def sampling(*, hardware: bool):
+    """The functions that sample textures and cube maps: by a GPU's texture units, or by arithmetic free of branches for vector units.
+
+    Both filter with weights of eight bits, so that they agree to less than a step of a byte.
+    """
 
     @wp.func
     def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
-        """A repeating image between two of its levels; 0 to 1."""
+        """A repeating image between two of its levels, v up from its last row; 0 to 1."""
         first = scene.texture_level[texture]
         last = scene.texture_level[texture + 1] - 1
         fine = int(wp.min(level, float(last - first)) * 256.0)
         at = first + (fine >> 8)
+        if wp.static(hardware):
+            color = texture_unit(scene.texture_unit[at], u, 1.0 - v)
+            if (fine & 255) > 0:
+                color += (texture_unit(scene.texture_unit[at + 1], u, 1.0 - v) - color) * (float(fine & 255) * (1.0 / 256.0))
+            return color
         part_u = u - wp.floor(u)
         part_v = v - wp.floor(v)
         far = (fine & 255) * (TOTAL_WEIGHT >> 8)
         lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
-        if wp.static(branches):
-            if far > 0:
-                lanes += bilinear(scene, at + 1, part_u, part_v, far)
-        else:
-            lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
+        lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
         return lane_colors(lanes)
 
-    return trilinear
-
-
-@wp.func
-def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
-    """Six images (+x, -x, +y, -y, +z, -z) seen along ``direction``; 0 to 1. OpenGL 2.1, table 3.19."""
-    x = wp.abs(direction[0])
-    y = wp.abs(direction[1])
-    z = wp.abs(direction[2])
-    face = int(0)
-    major = wp.max(x, wp.max(y, z))
-    s = float(0.0)
-    t = float(0.0)
-    if x >= y and x >= z:
-        t = -direction[1]
-        if direction[0] >= 0.0:
-            s = -direction[2]
-        else:
-            face = 1
-            s = direction[2]
-    elif y >= z:
-        s = direction[0]
-        if direction[1] >= 0.0:
-            face = 2
-            t = direction[2]
-        else:
-            face = 3
-            t = -direction[2]
-    else:
-        t = -direction[1]
-        if direction[2] >= 0.0:
-            face = 4
+    @wp.func
+    def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
+        """Six images (+x, -x, +y, -y, +z, -z) seen along ``direction``; 0 to 1. OpenGL 2.1, table 3.19."""
+        x = wp.abs(direction[0])
+        y = wp.abs(direction[1])
+        z = wp.abs(direction[2])
+        face = int(0)
+        major = wp.max(x, wp.max(y, z))
+        s = float(0.0)
+        t = float(0.0)
+        if x >= y and x >= z:
+            t = -direction[1]
+            if direction[0] >= 0.0:
+                s = -direction[2]
+            else:
+                face = 1
+                s = direction[2]
+        elif y >= z:
             s = direction[0]
+            if direction[1] >= 0.0:
+                face = 2
+                t = direction[2]
+            else:
+                face = 3
+                t = -direction[2]
         else:
-            face = 5
-            s = -direction[0]
-    image = scene.texture_level[texture] + face
-    n = scene.texture_size[image][0]
-    half = 128.0 * float(n) / major
-    limit = (n - 1) << 8
-    px = wp.clamp(int((s + major) * half) - 128, 0, limit)
-    py = wp.clamp(int((t + major) * half) - 128, 0, limit)
-    x0 = px >> 8
-    y0 = py >> 8
-    lanes = four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, TOTAL_WEIGHT)
-    return lane_colors(lanes)
+            t = -direction[1]
+            if direction[2] >= 0.0:
+                face = 4
+                s = direction[0]
+            else:
+                face = 5
+                s = -direction[0]
+        image = scene.texture_level[texture] + face
+        if wp.static(hardware):
+            return texture_unit(scene.texture_unit[image], 0.5 * s / major + 0.5, 0.5 * t / major + 0.5)
+        n = scene.texture_size[image][0]
+        half = 128.0 * float(n) / major
+        limit = (n - 1) << 8
+        px = wp.clamp(int((s + major) * half) - 128, 0, limit)
+        py = wp.clamp(int((t + major) * half) - 128, 0, limit)
+        x0 = px >> 8
+        y0 = py >> 8
+        lanes = four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, TOTAL_WEIGHT)
+        return lane_colors(lanes)
+
+    return trilinear, cube_map

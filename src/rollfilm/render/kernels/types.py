@@ -48,12 +48,12 @@ class SceneData:
     geom_texture: wp.array(dtype=int)  # (G,) -1 for none
     plane: wp.array(dtype=int)  # geoms that are planes
     texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, in tiles of 4 x 4, all images one after the other
+    texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
     texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, or the face +x of a cube
     texture_first: wp.array(dtype=int)  # (images,) first texel
     texture_size: wp.array(dtype=wp.vec2i)  # (images,) width, height
     skybox: int  # texture or -1
-    light_spot: wp.array(dtype=int)  # (lights,) 1 for a spot, 0 for a directional light
-    light_ambient: wp.array(dtype=wp.vec3)
+    light_ambient: wp.array(dtype=wp.vec3)  # (lights,)
     light_diffuse: wp.array(dtype=wp.vec3)
     light_specular: wp.array(dtype=wp.vec3)
     light_attenuation: wp.array(dtype=wp.vec3)

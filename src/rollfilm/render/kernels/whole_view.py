@@ -6,10 +6,33 @@ import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.raster import Window, raster_triangle
-from rollfilm.render.kernels.shade import Eye, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
-from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading
+from rollfilm.render.kernels.raster import Window, camera_triangle, project, raster_triangle
+from rollfilm.render.kernels.shade import Plane, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
+from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfInts, ChunkOfKeys, chunk_shading
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
+
+
+@wp.func
+def may_cover(scene: SceneData, batch: ViewBatch, window: Window, t: int, rotation: wp.mat33, position: wp.vec3, focal: float):
+    """1 if triangle ``t`` faces the camera and has a pixel's centre in its box, or must be clipped first. Free of branches.
+
+    The box is that of ``raster.pixel_box``, so that nothing is lost that would have been drawn.
+    """
+    a, b, c = camera_triangle(scene, t, rotation, position)
+    facing = wp.dot(wp.cross(b - a, c - a), a)
+    p = project(a, focal, 0.5 * float(batch.width), 0.5 * float(batch.height))
+    q = project(b, focal, 0.5 * float(batch.width), 0.5 * float(batch.height))
+    r = project(c, focal, 0.5 * float(batch.width), 0.5 * float(batch.height))
+    left = wp.max(wp.ceil(wp.min(p[0], wp.min(q[0], r[0])) - 0.5), float(window.x0))
+    right = wp.min(wp.floor(wp.max(p[0], wp.max(q[0], r[0])) - 0.5), float(window.x1))
+    top = wp.max(wp.ceil(wp.min(p[1], wp.min(q[1], r[1])) - 0.5), float(window.y0))
+    bottom = wp.min(wp.floor(wp.max(p[1], wp.max(q[1], r[1])) - 0.5), float(window.y1))
+    covers = wp.where(left <= right, wp.where(top <= bottom, 1, 0), 0)
+    nearest = wp.max(a[2], wp.max(b[2], c[2]))
+    farthest = wp.min(a[2], wp.min(b[2], c[2]))
+    # in front of the near plane as a whole, behind it as a whole, or across it
+    seen = wp.where(nearest <= -scene.near, covers, wp.where(farthest <= -scene.near, 1, 0))
+    return wp.where(facing < 0.0, seen, 0)
 
 
 @wp.func
@@ -25,25 +48,23 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
             level = visible_level(scene, batch, mesh, focal, rotation, position)
             if level >= 0:
                 first = scene.level_first[level]
-                for triangle in range(first, first + scene.level_count[level]):
-                    raster_triangle(vis, row, scene, batch, window, geom, triangle, focal, rotation, position)
-
-
-@wp.func
-def raster_planes(
-    vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, world: WorldData, batch: ViewBatch, window: Window, eye: Eye
-):
-    """All planes that a view sees into one row of the visibility buffer."""
-    for k in range(scene.plane.shape[0]):
-        plane = make_plane(scene, world, eye, scene.plane[k])
-        if plane.seen == 1:
-            for y in range(window.y0, window.y1 + 1):
-                x = int(0)
-                while x < batch.width:
-                    key = plane_key(scene, world, eye, plane, pixel_ray(eye, x, y))
-                    pixel = y * batch.width + x
-                    vis[row, pixel] = wp.min(vis[row, pixel], key)
-                    x += 1
+                end = first + scene.level_count[level]
+                triangle = int(first)
+                while triangle < end:
+                    # few triangles cover a pixel: the others are sorted out by vector instructions
+                    count = wp.min(64, end - triangle)
+                    t = scene.mesh_triangle[mesh] + triangle
+                    covers = ChunkOfInts()
+                    j = int(0)
+                    while j < count:
+                        covers[j] = may_cover(scene, batch, window, t + j, rotation, position, focal)
+                        j += 1
+                    j = int(0)
+                    while j < count:
+                        if covers[j] == 1:
+                            raster_triangle(vis, row, scene, batch, window, geom, triangle + j, focal, rotation, position)
+                        j += 1
+                    triangle += 64
 
 
 # vectors as wide as the machine has them; compilers hold back to half of that unasked
@@ -76,8 +97,9 @@ def whole_view_kernel(features: Features):
         window.y1 = (band + 1) * batch.height // bands - 1
         raster_view(vis, row, scene, world, batch, window, v)
         eye = make_eye(world, batch, v)
+        plane = Plane()
         if wp.static(features.planes > 0):
-            raster_planes(vis, row, scene, world, batch, window, eye)
+            plane = make_plane(scene, world, eye, scene.plane[0])
         for y in range(window.y0, window.y1 + 1):
             for x in range(0, batch.width, ROW_CHUNK):
                 pixel = y * batch.width + x
@@ -88,11 +110,30 @@ def whole_view_kernel(features: Features):
                     key = vis[row, pixel + j]
                     vis[row, pixel + j] = EMPTY_KEY
                     keys[j] = key
-                    if wp.static(features.segmentation):
-                        pictures.segmentation[v, pixel + j] = seen_id(scene, key)
-                    if wp.static(features.depth):
-                        pictures.depth[v, pixel + j] = seen_depth(key)
                     j += 1
+                if wp.static(features.planes > 0):
+                    if plane.seen == 1:
+                        j = int(0)
+                        while j < count:
+                            keys[j] = wp.min(keys[j], plane_key(scene, plane, pixel_ray(eye, x + j, y)))
+                            j += 1
+                if wp.static(features.planes > 1):
+                    # one plane is the rule: more are set up again for every chunk
+                    for p in range(1, scene.plane.shape[0]):
+                        other = make_plane(scene, world, eye, scene.plane[p])
+                        if other.seen == 1:
+                            j = int(0)
+                            while j < count:
+                                keys[j] = wp.min(keys[j], plane_key(scene, other, pixel_ray(eye, x + j, y)))
+                                j += 1
+                if wp.static(features.segmentation or features.depth):
+                    j = int(0)
+                    while j < count:
+                        if wp.static(features.segmentation):
+                            pictures.segmentation[v, pixel + j] = seen_id(scene, keys[j])
+                        if wp.static(features.depth):
+                            pictures.depth[v, pixel + j] = seen_depth(keys[j])
+                        j += 1
                 if wp.static(features.rgb):
                     shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
 

@@ -1,0 +1,23 @@
+"""The kernels of a GPU compile, also where there is none: NVIDIA's compiler comes with Warp."""
+
+import pytest
+import warp as wp
+
+from rollfilm.render.kernels import batch, place
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.shade_column import shade_kernel
+
+EVERYTHING = Features(rgb=True, depth=True, segmentation=True, textures=True, skybox=True, planes=2, lights=(False, True))
+NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, skybox=False, planes=0, lights=())
+
+
+@pytest.mark.parametrize(
+    "module",
+    [lambda: batch.cull.module, lambda: place.place.module, lambda: shade_kernel(EVERYTHING).module, lambda: shade_kernel(NOTHING).module],
+    ids=["stages", "place", "shade everything", "shade depth"],
+)
+def test_kernels_compile_for_a_gpu(module, tmp_path):
+    if wp.get_cuda_toolkit_version() is None:
+        pytest.skip("this build of Warp has no compiler for NVIDIA GPUs")
+    wp.compile_aot_module(module(), arch=90, module_dir=tmp_path, use_ptx=True)
+    assert list(tmp_path.glob("**/*.ptx"))

@@ -1,0 +1,13 @@
+"""What the page on rendering shows runs, and prints what it says."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "render.md"
+
+
+def test_the_example_prints_what_it_says(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    exec(compile(example, str(PAGE), "exec"), {})
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(("Module ", "Warp ", " "))]
+    assert lines == re.findall(r"print\(.*\)  # (.*)", example)
