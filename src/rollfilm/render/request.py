@@ -1,6 +1,7 @@
 """What is asked of a renderer: which cameras, at which size, with which outputs."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.scene import Camera
@@ -32,14 +33,15 @@ class CameraRequest:
     outputs: tuple[str, ...] = ("rgb",)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.camera, str | Camera):
+            raise InvalidArgumentError(f"a camera is a name or a rollfilm.scene.Camera; {self.camera!r} came")
         for side in (self.height, self.width):
-            if not 1 <= side <= MAX_IMAGE_SIZE:
+            if isinstance(side, bool) or not isinstance(side, Integral) or not 1 <= side <= MAX_IMAGE_SIZE:
                 raise InvalidArgumentError(
                     f"camera {self.name!r}: a size of {self.width}x{self.height} was asked for; "
-                    f"width and height go from 1 to {MAX_IMAGE_SIZE}"
+                    f"width and height are integers from 1 to {MAX_IMAGE_SIZE}"
                 )
-        unknown = [name for name in self.outputs if name not in OUTPUTS]
-        if unknown or not self.outputs:
+        if isinstance(self.outputs, str) or not self.outputs or any(name not in OUTPUTS for name in self.outputs):
             raise InvalidArgumentError(f"camera {self.name!r}: outputs {self.outputs!r} were asked for; choose from {', '.join(OUTPUTS)}")
 
     @property
