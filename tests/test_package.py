@@ -19,6 +19,8 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "geometry": set(),
     "memory": set(),
+    "arguments": set(),
+    "interrupt": set(),
     "cores": set(),
     "host": set(),
     "scene": {"geometry"},
@@ -31,7 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "profile": set(),
     "testing": {"engines", "scene"},
 }
-BASE = {"cores", "errors", "host", "memory", "__version__"}
+BASE = {"arguments", "cores", "errors", "host", "interrupt", "memory", "__version__"}
 #: These may import every room: the command line, and the package itself, which offers other rooms' names on demand.
 ANYTHING = {"cli", "__init__", "__main__"}
 

@@ -77,3 +77,45 @@ def test_what_is_no_recording_is_one_line_and_exit_code_2(tmp_path, capsys, kind
     assert shown.out == ""
     assert shown.err.count("\n") == 1
     assert str(folder) in shown.err
+
+
+DAMAGES = {
+    "no fields": ("recording.json", lambda content: {"format": content["format"]}, "'status' is missing"),
+    "no cameras": ("recording.json", lambda content: {**content, "cameras": None}, "'cameras'"),
+    "an empty camera": ("recording.json", lambda content: {**content, "cameras": {"front": {}}}, "'front', is damaged: 'width' is missing"),
+    "no run": ("recording.json", lambda content: {**content, "run": 3}, "'run'"),
+    "a list": ("episodes.jsonl", lambda content: [content], "line 1, is damaged"),
+    "no index": ("episodes.jsonl", lambda content: {"steps": 3}, "'episode' is missing"),
+    "steps in words": ("episodes.jsonl", lambda content: {**content, "steps": "three"}, "'steps' is str"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_info_on_a_damaged_recording_is_one_line_and_exits_2(recording, capsys, damage):
+    name, change, said = DAMAGES[damage]
+    path = recording / name
+    first, *others = path.read_text().split("\n") if name.endswith("jsonl") else [path.read_text()]
+    path.write_text("\n".join([json.dumps(change(json.loads(first))), *others]))
+    assert main(["info", str(recording)]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert name in line
+    assert said in line
+
+
+@pytest.mark.parametrize("name", ["recording.json", "episodes.jsonl"])
+@pytest.mark.parametrize("content", [b"\xff\xfe\n\x00\n", b"[" * 100_000 + b"\n", b"{oops\n"])
+def test_info_on_files_that_are_no_json(recording, capsys, name, content):
+    (recording / name).write_bytes(content)
+    assert main(["info", str(recording)]) == 2
+    assert re.fullmatch(rf"rollfilm: error: \S*{name}.* cannot be read: .*\n", capsys.readouterr().err)
+
+
+def test_info_prints_square_brackets_as_they_are(recording, capsys):
+    manifest = json.loads((recording / "recording.json").read_text())
+    manifest |= {"task": "[bold]lift[/] [/red]", "status": "failed", "error": "no [/axis]"}
+    (recording / "recording.json").write_text(json.dumps(manifest))
+    assert main(["info", str(recording)]) == 0
+    out = capsys.readouterr().out
+    assert "[bold]lift[/] [/red]" in out
+    assert "no [/axis]" in out

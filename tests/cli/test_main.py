@@ -1,3 +1,5 @@
+import io
+import signal
 import subprocess
 import sys
 import types
@@ -29,6 +31,16 @@ class Probe:
                 raise BrokenPipeError
             case "bug":
                 raise ZeroDivisionError
+            case "full":
+                raise OSError(28, "No space left on device", "/there/file")
+            case "no memory":
+                raise MemoryError("Unable to allocate 9 TiB")
+            case "ended":
+                signal.raise_signal(signal.SIGTERM)
+            case "hung up":
+                signal.raise_signal(signal.SIGHUP)
+            case "strange letters":
+                print("\udcff\u4e09")
         return 0
 
 
@@ -64,6 +76,42 @@ def test_faults_of_the_program_keep_their_traceback(probe):
 
 def test_ctrl_c_exits_130(probe):
     assert main(["probe", "--count", "3", "--raises", "ctrl-c"]) == 130
+
+
+@pytest.mark.parametrize(("signal_name", "code"), [("ended", 128 + signal.SIGTERM), ("hung up", 128 + signal.SIGHUP)])
+def test_other_signals_to_stop_work_like_ctrl_c(probe, signal_name, code):
+    assert main(["probe", "--count", "3", "--raises", signal_name]) == code
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_nohup_is_respected(probe):
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert main(["probe", "--count", "3", "--raises", "hung up"]) == 0
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+
+
+@pytest.mark.parametrize(
+    ("raises", "said"),
+    [("full", "/there/file: No space left on device"), ("no memory", "memory ran out (Unable to allocate 9 TiB); take fewer worlds")],
+)
+def test_what_the_system_refuses_is_one_line_and_exits_2(probe, capsys, raises, said):
+    assert main(["probe", "--count", "3", "--raises", raises]) == 2
+    assert said in one_line_of(capsys)
+
+
+def test_letters_that_the_terminal_cannot_show_are_escaped(probe, monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    assert main(["probe", "--count", "3", "--raises", "strange letters"]) == 0
+    assert written.getvalue() == b"\\udcff\\u4e09\n"
+
+
+@pytest.mark.parametrize("words", [["--raises", ""], ["--raises="], ["--raises", " "]])
+def test_an_empty_value_is_refused(probe, capsys, words):
+    assert main(["probe", "--count", "3", *words]) == 2
+    assert "the value after --raises" in one_line_of(capsys)
 
 
 def test_a_reader_that_left_is_no_error(probe, monkeypatch, capsys):

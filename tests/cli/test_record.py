@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -56,14 +57,20 @@ def test_zero_kept_episodes_are_said(tmp_path):
     assert not list(tmp_path.glob("videos/*/*"))
 
 
-def test_ctrl_c_cuts_episodes_closes_every_file_and_exits_130(tmp_path):
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [((signal.SIGINT,), 130), ((signal.SIGINT, signal.SIGINT, signal.SIGINT), 130), ((signal.SIGTERM,), 143), ((signal.SIGHUP,), 129)],
+)
+def test_a_signal_to_stop_cuts_episodes_and_closes_every_file(tmp_path, signals, code):
     process = start(0.05, "record", "counting", "--num-envs", 3, "--episodes", 300, "--out", tmp_path / "demo")
     deadline = time.monotonic() + 30
     while not (tmp_path / "demo" / "episodes.jsonl").is_file() and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.03)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
+    assert process.returncode == code, err
     assert "Traceback" not in err
     assert "interrupted" in out
     folder = tmp_path / "demo"
@@ -75,10 +82,40 @@ def test_ctrl_c_cuts_episodes_closes_every_file_and_exits_130(tmp_path):
         assert len(decode(folder / line["videos"]["front"])) == line["steps"] + 1
     assert not list(folder.rglob("*.part"))
     assert not (folder / "segments").exists()
-    code = start(0, "info", folder)
-    shown, _ = code.communicate(timeout=30)
-    assert code.returncode == 0
+    info = start(0, "info", folder)
+    shown, _ = info.communicate(timeout=30)
+    assert info.returncode == 0
     assert "interrupted (Ctrl-C)" in shown
+
+
+def test_a_full_disk_keeps_what_is_finished(tmp_path):
+    script = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY)); sys.argv.pop(0); exec(open(sys.argv[0]).read())"
+    )
+    words = ["0", "record", "counting", "--num-envs", "3", "--episodes", "40", "--cameras", "front:64x64", "--out", str(tmp_path)]
+    path = os.pathsep.join(filter(None, [TESTS, os.environ.get("PYTHONPATH")]))
+    answer = subprocess.run(
+        [sys.executable, "-c", script, DRIVER[1], *words], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert answer.returncode == 2, answer.stderr
+    assert re.fullmatch(
+        r"rollfilm: error: cannot write \S+: File too large. Finished episodes that were kept: \d+, in \S+\n", answer.stderr
+    )
+    assert json.loads((tmp_path / "recording.json").read_text())["status"] == "failed"
+    for line in lines(tmp_path):
+        assert all((tmp_path / video).is_file() for video in line.get("videos", {}).values())
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(tmp_path, closed):
+    words = ["--num-envs", "1", "--episodes", "1", "--cameras", "front:8x8", "--out", str(tmp_path)]
+    path = os.pathsep.join(filter(None, [TESTS, os.environ.get("PYTHONPATH")]))
+    command = shlex.join([*DRIVER, "0", "record", "counting", *words])
+    answer = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert json.loads((tmp_path / "recording.json").read_text())["status"] == "complete"
 
 
 def test_a_folder_with_a_recording_is_refused_unless_told(tmp_path):

@@ -2,6 +2,7 @@
 
 import io
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from full_disk import files_of_at_most
 from rollfilm.cli import main
 from rollfilm.cli.free_camera import free_camera
 from rollfilm.cli.png import write_png
@@ -139,18 +141,56 @@ def test_groups_are_shown_as_asked(model, tmp_path):
         (["missing.xml"], "no model file"),
         (["FILE"], "not XML"),
         (["BROKEN"], "cannot compile"),
+        (["NOWHERE"], "pos of body 'lost': nan 0 0"),
+        (["DOUBLE"], "cameras 'a/b' and 'a_b' would both write"),
+        (["x" * 300 + ".xml"], "name too long"),
+        (["bad\udcffletter.xml"], "UTF-8"),
+        (["MODEL", "--out", "/proc/nowhere/a.png"], "cannot create the folder /proc/nowhere"),
+        (["MODEL", "--out", "x" * 300 + ".png"], "name too long"),
     ],
 )
 def test_bad_input_is_one_line_and_exits_2(model, tmp_path, capfd, words, said):
     (tmp_path / "file").write_text("no model")
     (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom type='box'/></worldbody></mujoco>")
-    places = {"MODEL": model, "FOLDER": tmp_path, "FILE": tmp_path / "file", "BROKEN": tmp_path / "broken.xml"}
+    (tmp_path / "nan.xml").write_text("<mujoco><worldbody><body name='lost' pos='nan 0 0'><geom size='1'/></body></worldbody></mujoco>")
+    cameras = "<mujoco><worldbody><camera name='a/b'/><camera name='a_b'/><geom size='1'/></worldbody></mujoco>"
+    (tmp_path / "double.xml").write_text(cameras)
+    places = {"NOWHERE": tmp_path / "nan.xml", "DOUBLE": tmp_path / "double.xml"}
+    places |= {"MODEL": model, "FOLDER": tmp_path, "FILE": tmp_path / "file", "BROKEN": tmp_path / "broken.xml"}
     for name, path in places.items():
         words = [word.replace(name, str(path)) for word in words]
     assert main(["render", *words]) == 2
     err = capfd.readouterr().err
-    assert said in err
+    assert said.lower() in err.lower()
     assert err.count("\n") == 1
+    assert not Path("MUJOCO_LOG.TXT").exists()
+
+
+def run_apart(words, tmp_path, **variables):
+    command = [sys.executable, "-m", "rollfilm", *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **variables}
+    return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+
+def test_a_refused_device_leaves_no_folder(model, tmp_path):
+    assert main(["render", str(model), "--device", "cuda:99", "--out", str(tmp_path / "new" / "a.png")]) == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_kernels_that_cannot_be_kept_are_compiled_for_the_run(model, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    words = ["render", model, "--camera", "side", "--size", "8", "--out", tmp_path / "a.png"]
+    answer = run_apart(words, tmp_path, WARP_CACHE_PATH=str(tmp_path / "file" / "kernels"))
+    assert answer.returncode == 0
+    assert "set WARP_CACHE_PATH to a folder that can be written to" in answer.stderr.splitlines()[0]
+    assert all(line.startswith("rollfilm: compiling render kernels") for line in answer.stderr.splitlines()[1:])
+
+
+def test_an_empty_cache_variable_puts_no_folder_here(model, tmp_path):
+    words = ["render", model, "--camera", "side", "--size", "8", "--out", tmp_path / "a.png"]
+    answer = run_apart(words, tmp_path, XDG_CACHE_HOME="")
+    assert answer.returncode == 0, answer.stderr
+    assert not (tmp_path / "warp").exists()
 
 
 def test_nothing_else_is_said(model, tmp_path):
@@ -174,3 +214,12 @@ def test_png_files_read_back_as_written(pixels, tmp_path):
     with Image.open(io.BytesIO((tmp_path / "a.png").read_bytes())) as image:
         image.load()
         np.testing.assert_array_equal(np.asarray(image), pixels)
+
+
+def test_a_full_disk_leaves_the_older_picture(tmp_path):
+    out = tmp_path / "a.png"
+    out.write_bytes(b"older")
+    with files_of_at_most(100), pytest.raises(OSError, match="File too large"):
+        write_png(out, np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+    assert out.read_bytes() == b"older"

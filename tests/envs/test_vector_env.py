@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 import rollfilm
 import rollfilm.envs
 from rollfilm.envs import NextStepAutoreset, SameStepAutoreset
-from rollfilm.errors import InvalidArgumentError, NotFoundError
+from rollfilm.errors import InvalidArgumentError, MemoryBudgetError, NotFoundError
 
 pytestmark = pytest.mark.robots
 
@@ -167,7 +167,15 @@ def test_refuses_steps_before_the_first_reset():
         ({"control_frequency_hz": 30}, InvalidArgumentError, "16.6667"),
         ({"engine": "phlogiston"}, NotFoundError, "mujoco"),
         ({"colour": 1}, NotFoundError, "num_envs"),
-        ({"num_envs": 0}, InvalidArgumentError, "1 or more"),
+        ({"num_envs": 0}, InvalidArgumentError, "at least 1"),
+        ({"num_envs": 1.5}, InvalidArgumentError, "num_envs is 1.5"),
+        ({"num_threads": "two"}, InvalidArgumentError, "num_threads"),
+        ({"num_envs": 10**10}, MemoryBudgetError, "states of 10000000000 worlds: .* are needed and .* are available"),
+        ({"control_frequency_hz": float("nan")}, InvalidArgumentError, "control_frequency_hz is nan"),
+        ({"device": None}, InvalidArgumentError, "device is None"),
+        ({"cameras": {"front": 256}}, InvalidArgumentError, "height, width"),
+        ({"cameras": {"front": (25.6, 8)}}, InvalidArgumentError, "integers from 1"),
+        ({"cameras": "front"}, InvalidArgumentError, "CameraRequest"),
         ({"obs_mode": "rgb", "cameras": {}}, InvalidArgumentError, "camera"),
     ],
 )
@@ -274,3 +282,30 @@ def test_next_step_autoreset(make_env):
 def test_autoreset_wraps_no_autoreset(make_env):
     with pytest.raises(InvalidArgumentError, match="SAME_STEP"):
         NextStepAutoreset(SameStepAutoreset(make_env(num_envs=2)))
+
+
+@pytest.mark.parametrize("task", [None, 3, ["pick-cube"], "pick-cub"])
+def test_refuses_what_is_no_task(task):
+    with pytest.raises(NotFoundError, match="tasks: pick-cube"):
+        rollfilm.make(task)
+
+
+def test_a_closed_environment_says_so():
+    env = rollfilm.make("pick-cube")
+    env.reset(seed=0)
+    env.close()
+    env.close()
+    for use in (env.reset, lambda: env.step(np.zeros((1, 8)))):
+        with pytest.raises(InvalidArgumentError, match="closed"):
+            use()
+
+
+@pytest.mark.parametrize("actions", ["push", None, [[1.0], [1.0, 2.0]], np.zeros((1, 8), complex)])
+def test_actions_that_are_no_numbers(actions):
+    env = rollfilm.make("pick-cube")
+    env.reset(seed=0)
+    with pytest.raises(InvalidArgumentError, match="the actions are"):
+        env.step(actions)
+    with pytest.raises(InvalidArgumentError, match="reset_mask"):
+        env.reset(options=3)
+    env.close()

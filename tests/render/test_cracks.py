@@ -55,6 +55,8 @@ def test_a_wall_of_slivers_has_no_hole(count):
     covered = 0
     for seen, wall, _ in wall_shots(count):
         assert (seen["segmentation"][wall] == 1).all()
+        # never beyond the corners of the wall
+        assert seen["depth_m"].max() < 5
         covered += wall.sum()
     assert covered > 100_000
 

@@ -24,11 +24,9 @@ def renderer_of(cameras=(FRONT,), num_worlds=2, **options):
         ({"cameras": (FRONT, CameraRequest("front", 9, 9))}, InvalidArgumentError, "'front' was asked for more than once"),
         ({"cameras": (FRONT, CameraRequest(look((0, 0, 1), (1, 0, 0), "front")))}, InvalidArgumentError, "'front' was asked for more than"),
         ({"cameras": (CameraRequest("frnt"),)}, NotFoundError, "no camera 'frnt'.*front, above"),
-        ({"num_worlds": 0}, InvalidArgumentError, "num_worlds is 0; it must be a whole number, at least 1"),
+        ({"num_worlds": 0}, InvalidArgumentError, "num_worlds is 0; it must be at least 1"),
         ({"num_worlds": -3}, InvalidArgumentError, "num_worlds is -3"),
-        ({"num_worlds": 2.0}, InvalidArgumentError, "num_worlds is 2.0; it must be a whole number"),
-        ({"cameras": (CameraRequest(Camera("flat", fov_y_rad=0.0)),)}, InvalidArgumentError, r"'flat' has .* of 0.0 rad; .* \(0, pi\)"),
-        ({"cameras": (CameraRequest(Camera("wide", fov_y_rad=3.5)),)}, InvalidArgumentError, r"'wide' has .* of 3.5 rad; .* \(0, pi\)"),
+        ({"num_worlds": 2.0}, InvalidArgumentError, "num_worlds is 2.0; it must be an integer"),
         ({"num_threads": 0}, InvalidArgumentError, "num_threads is 0; it must be at least 1"),
         ({"lod_pixels": -0.1}, InvalidArgumentError, "lod_pixels is -0.1; it must be 0 or more"),
         ({"lod_pixels": float("nan")}, InvalidArgumentError, "lod_pixels is nan"),
@@ -43,18 +41,24 @@ def test_a_renderer_refuses(arguments, error, message):
 
 def test_more_memory_than_there_is_is_refused_before_it_is_taken():
     # 16384 x 16384 pixels of 3 bytes in a million worlds
-    message = r"pictures of 1000000 worlds: 805\.3 TB of memory are needed and .* are available; take fewer worlds or smaller images"
+    message = r"pictures of 1000000 worlds: [0-9.]+ TB of memory are needed and .* are available; take fewer worlds or smaller images"
     with pytest.raises(MemoryBudgetError, match=message):
         renderer_of((CameraRequest("front", 16384, 16384),), num_worlds=1_000_000)
 
 
 @pytest.mark.parametrize("size", [(0, 8), (8, 0), (-1, 8), (100_000, 8), (8, 100_000), (8.5, 8), (8, 8.0)])
 def test_a_size_out_of_range_is_refused(size):
-    with pytest.raises(InvalidArgumentError, match=rf"'front': a size of {size[1]}x{size[0]} was asked for; .*whole numbers .* 1 to 16384"):
+    with pytest.raises(InvalidArgumentError, match=rf"'front': a size of {size[1]}x{size[0]} was asked for; .*integers from 1 to 16384"):
         CameraRequest("front", *size)
 
 
-@pytest.mark.parametrize("outputs", [(), ("rgb", "depth"), ("normal",)])
+@pytest.mark.parametrize("fov_y_rad", [0.0, -1.0, 3.5, float("nan")])
+def test_a_field_of_view_that_no_pinhole_has_is_refused(fov_y_rad):
+    with pytest.raises(InvalidArgumentError, match=r"'eye': fov_y_rad is .*; it lies between 0 and pi"):
+        Camera("eye", fov_y_rad=fov_y_rad)
+
+
+@pytest.mark.parametrize("outputs", [(), "rgb", ("rgb", "depth"), ("normal",)])
 def test_unknown_outputs_are_refused(outputs):
     with pytest.raises(InvalidArgumentError, match=r"choose from rgb, depth_m, segmentation"):
         CameraRequest("front", outputs=outputs)
@@ -121,3 +125,11 @@ def test_numpys_integers_are_numbers(renderer):
     other = renderer_of((CameraRequest("front", np.int64(8), np.uint8(8)),), num_worlds=np.int64(2))
     np.testing.assert_array_equal(other.render(source)["front"].rgb, renderer.render(source)["front"].rgb)
     other.close()
+
+
+def test_a_closed_renderer_says_so():
+    other = renderer_of()
+    other.close()
+    other.close()
+    with pytest.raises(InvalidArgumentError, match="this renderer is closed"):
+        other.render(worlds(random_poses(2), [0, 1]))

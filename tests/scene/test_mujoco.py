@@ -121,9 +121,13 @@ def test_groups_and_alpha_decide_what_is_visible():
 
 
 def test_what_is_not_drawn_is_named():
-    scene = load_scene("""<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/><site name="s"/></body></worldbody>
-      <tendon><fixed><joint joint="j" coef="1"/></fixed></tendon></mujoco>""")
-    assert [line.split(" are ")[0] for line in scene.warnings] == ["tendons", "sites"]
+    """A spatial tendon has a shape that is missing in the picture, a fixed one only couples joints."""
+    scene = load_scene("""<mujoco><worldbody>
+        <site name="w"/> <body name="b"><joint name="j"/><geom size=".1"/><site name="s"/></body>
+      </worldbody><tendon>
+        <fixed><joint joint="j" coef="1"/></fixed> <spatial><site site="w"/><site site="s"/></spatial>
+      </tendon></mujoco>""")
+    assert scene.warnings == ("tendons are not drawn: the model has 1", "sites are not drawn: the model has 2")
 
 
 def test_a_geom_whose_size_was_set_to_zero_is_left_out():

@@ -1,14 +1,16 @@
 """The command ``rollfilm``: one file a verb, and only the verb that was asked for is imported."""
 
+import io
+import os
 import sys
 from collections.abc import Sequence
 
+from rollfilm.cli.stop_signals import EXIT_INTERRUPTED, StopSignals
 from rollfilm.cli.verbs import VERBS, load_verb, overview
 
 __all__ = ["main"]
 
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,19 +20,40 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after ``rollfilm``; those of the process if left out.
 
     Returns:
-        0; 2 for bad input, which is said in one line on stderr; 130 for Ctrl-C; else what the verb returns.
+        0; 2 for bad input, and for files, folders or memory that the system refuses, said in one line on stderr; 130 for Ctrl-C, and
+        likewise 128 and its number for a signal to end or to hang up; else what the verb returns.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    try:
-        code = _dispatch(words)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader (`| head`) has gone. Python flushes once more at exit: give it somewhere to write.
-        sys.stdout = None
-        return 0
-    return code
+    with StopSignals() as stop:
+        try:
+            _open_what_is_closed()
+            _escape_what_the_terminal_cannot_show()
+            code = _dispatch(words)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            return stop.exit_code
+        except BrokenPipeError:
+            # The reader (`| head`) has gone. Python flushes once more at exit: give it somewhere to write.
+            sys.stdout = None
+            return 0
+        return stop.exit_code if code == EXIT_INTERRUPTED else code
+
+
+def _open_what_is_closed() -> None:
+    # Started as in `rollfilm ... >&-`: the next file to be opened, a video perhaps, would be taken for the closed stream.
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115, it stays open
+
+
+def _escape_what_the_terminal_cannot_show() -> None:
+    # Names of files may hold any bytes, and terminals of the C locale show ASCII alone: neither may end a verb halfway.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _dispatch(words: list[str]) -> int:
@@ -54,6 +77,14 @@ def _dispatch(words: list[str]) -> int:
         return parse(load_verb(verb), rest, prog=f"rollfilm {verb}").run()
     except RollfilmError as error:
         return _refuse(str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What no verb foresaw, but the system says no to: a disk that is full, a name that is too long, a folder of someone else's.
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _refuse(f"{where}{error.strerror or error}")
+    except MemoryError as error:
+        return _refuse(f"memory ran out ({str(error) or 'the system gave no more'}); take fewer worlds or smaller images")
     except SystemExit as stop:  # the option parser, after --help
         return stop.code if isinstance(stop.code, int) else 0
 

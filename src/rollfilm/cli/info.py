@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from rollfilm.memory import format_bytes
 
@@ -39,14 +40,14 @@ class Info:
         layout = Layout(self.folder)
         manifest = read_manifest(layout)
         episodes = read_episodes(layout)
-        console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
+        console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
         console.print(_overview_table(manifest, episodes))
         console.print(_camera_table(layout, manifest))
         console.print(_file_table(layout))
         if self.episodes:
             console.print(_episode_table(episodes))
         for warning in find_faults(layout, manifest, episodes):
-            console.print(f"[bold yellow]warning:[/] {warning}")
+            console.print(Text.assemble(("warning:", "bold yellow"), " ", warning))
         return 0
 
 
@@ -69,9 +70,14 @@ def find_faults(layout: "Layout", manifest: dict[str, Any], episodes: list[dict[
         if path.name.endswith(PARTIAL_SUFFIX):
             yield f"{path.relative_to(layout.root)} was not finished"
     for line in episodes:
-        for path in line.get("videos", {}).values():
+        for path in _videos_of(line):
             if not (layout.root / path).is_file():
                 yield f"episode {line['episode']}: {path} is not there"
+
+
+def _videos_of(line: dict[str, Any]) -> Iterator[str]:
+    videos = line.get("videos")
+    yield from (path for path in videos.values() if isinstance(path, str)) if isinstance(videos, dict) else ()
 
 
 def _overview_table(manifest: dict[str, Any], episodes: list[dict[str, Any]]) -> Table:

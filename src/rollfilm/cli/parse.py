@@ -19,9 +19,10 @@ def parse(options: type[T], words: Sequence[str], *, prog: str) -> T:
     """Read ``words`` into a new instance of the dataclass ``options``.
 
     Raises:
-        InvalidArgumentError: an option is unknown, missing or has a wrong value; the message is one line.
+        InvalidArgumentError: an option is unknown, missing, empty or has a wrong value; the message is one line.
         SystemExit: after ``--help`` was printed.
     """
+    _refuse_empty(words, prog)
     said = io.StringIO()
     try:
         with redirect_stderr(said):
@@ -30,6 +31,14 @@ def parse(options: type[T], words: Sequence[str], *, prog: str) -> T:
         if stop.code in (None, 0):
             raise
         raise InvalidArgumentError(f"{one_line(said.getvalue())} (see {prog} --help)") from None
+
+
+def _refuse_empty(words: Sequence[str], prog: str) -> None:
+    # Mostly a variable of the shell that is not set; an empty path would mean the working folder.
+    for before, word in zip([prog, *words], words, strict=False):
+        option = before if not word.strip() else word
+        if option is before or (word.startswith("--") and word.endswith("=")):
+            raise InvalidArgumentError(f"the value after {option} is empty; give one, or leave the option out")
 
 
 def one_line(box: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rollfilm.cli.whole_file import whole_file
 from rollfilm.errors import InvalidArgumentError
 
 __all__ = ["write_png"]
@@ -34,7 +35,8 @@ def write_png(path: Path, pixels: NDArray[np.uint8] | NDArray[np.uint16]) -> Non
     height, width = pixels.shape[:2]
     header = struct.pack(">IIBBBBB", width, height, 8 * pixels.dtype.itemsize, _RGB if color else _GREY, 0, 0, 0)
     body = zlib.compress(_scanlines(pixels), level=6)
-    path.write_bytes(_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", body) + _chunk(b"IEND", b""))
+    with whole_file(path) as file:
+        file.write(_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", body) + _chunk(b"IEND", b""))
 
 
 def _scanlines(pixels: NDArray) -> bytes:

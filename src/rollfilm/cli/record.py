@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from rollfilm.cli.cameras import parse_cameras
 from rollfilm.cli.progress import RolloutProgress
-from rollfilm.cli.quiet import quiet_warp
-from rollfilm.errors import InvalidArgumentError
+from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
+from rollfilm.cli.stop_signals import EXIT_INTERRUPTED
+from rollfilm.errors import InvalidArgumentError, RecordingError
 from rollfilm.memory import format_bytes, peak_memory_bytes, require_memory
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from rollfilm.record import Recorder, RecorderOptions
 
 __all__ = ["Record"]
-
-EXIT_INTERRUPTED = 130
 
 
 @dataclass
@@ -72,6 +72,7 @@ class Record:
         started = time.perf_counter()
         import rollfilm
 
+        quiet_mujoco()
         quiet_warp()
         env = rollfilm.make(
             self.task,
@@ -127,6 +128,9 @@ class Record:
             rollout = current
             progress(current)
 
+        # A frame before the folder is made: what the renderer refuses, and a Ctrl-C while it compiles, leave nothing behind.
+        with announcing_compilation():
+            env.frames()
         recorder = Recorder.for_env(env, self.out, options)
         setup_seconds = time.perf_counter() - started
         try:
@@ -136,6 +140,8 @@ class Record:
             interrupted = True
             if recorder.num_pictures == 0:
                 return EXIT_INTERRUPTED
+        except RecordingError as error:
+            raise RecordingError(f"{error}. Finished episodes that were kept: {recorder.num_kept}, in {self.out}") from error
         rollout.wall_seconds = time.perf_counter() - started - setup_seconds
         rollout.timings |= recorder.timings
         rollout.pictures = recorder.num_pictures
@@ -149,7 +155,8 @@ def print_summary(rollout: "Rollout", recorder: "Recorder", *, setup_seconds: fl
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     finished = len(rollout.episodes)
-    table.add_row("episodes", f"{finished} of {rollout.num_episodes}" + (", interrupted: those in flight were cut" if interrupted else ""))
+    cut = ", interrupted: those in flight were cut" if interrupted and finished < rollout.num_episodes else ""
+    table.add_row("episodes", f"{finished} of {rollout.num_episodes}{cut}")
     for name, text in success_rows(rollout):
         table.add_row(name, text)
     table.add_row("kept", str(recorder.num_kept))
@@ -160,10 +167,10 @@ def print_summary(rollout: "Rollout", recorder: "Recorder", *, setup_seconds: fl
     table.add_row("time", ", ".join([*parts, f"other {rest:.1f} s"]) + f" (before that {setup_seconds:.1f} s to load)")
     table.add_row("peak memory", format_bytes(peak_memory_bytes()))
     table.add_row("open first", str(recorder.layout.overview))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200)
     console.print(table)
     if finished and not recorder.num_kept:
-        console.print("[bold red]No episode was kept:[/] none ended in success. Use --keep all to see what happens.")
+        console.print(Text.assemble(("No episode was kept:", "bold red"), " none ended in success. Use --keep all to see what happens."))
 
 
 def success_rows(rollout: "Rollout") -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ import tyro
 
 from rollfilm.cli.free_camera import free_camera
 from rollfilm.cli.png import write_png
-from rollfilm.cli.quiet import quiet_warp
+from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
 from rollfilm.cli.values import parse_integers, parse_size
+from rollfilm.cli.whole_file import whole_file
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
 from rollfilm.host import host_array
@@ -67,22 +68,27 @@ class Render:
             raise InvalidArgumentError(f"--out {self.out}: pictures are PNG files; give a name that ends in .png")
         from rollfilm.scene.mujoco import load_model, load_scene
 
+        quiet_mujoco()
         model = load_model(self.model)
         scene = load_scene(model, geom_groups=groups)
         outputs = ("rgb", *(["depth_m"] if self.depth else []), *(["segmentation"] if self.segmentation else []))
         requests = [CameraRequest(camera, height, width, outputs) for camera in choose_cameras(scene, model, self.camera)]
+        outs = {request.name: self.out if len(requests) == 1 else _with_name(self.out, request.name) for request in requests}
+        _refuse_doubles(outs)
         poses = StillPoses(scene, poses_of(model, self.keyframe))
-        _make_folder(self.out.parent)
         loaded = time.perf_counter()
 
         from rollfilm.render import BatchRenderer
 
         quiet_warp()
-        frames = BatchRenderer(scene, 1, requests, device=self.device).render(poses)
+        with announcing_compilation():
+            renderer = BatchRenderer(scene, 1, requests, device=self.device)
+        frames = renderer.render(poses)
         pictures = {request.name: _on_host(frames[request.name]) for request in requests}
         rendered = time.perf_counter()
+        _make_folder(self.out.parent)
         for name, picture in pictures.items():
-            for path in write_pictures(self.out if len(pictures) == 1 else _with_name(self.out, name), picture):
+            for path in write_pictures(outs[name], picture):
                 print(f"wrote {path} ({width}x{height}, camera {name})")
         print(
             f"first frame after {rendered - started:.2f} s: model and scene {loaded - started:.2f}, "
@@ -157,7 +163,8 @@ def write_pictures(path: Path, picture: CameraFrames) -> list[Path]:
 
 def _write_both(path: Path, kind: str, exact: np.ndarray, shown: np.ndarray) -> list[Path]:
     array, image = path.with_name(f"{path.stem}-{kind}.npy"), path.with_name(f"{path.stem}-{kind}.png")
-    np.save(array, exact)
+    with whole_file(array) as file:
+        np.save(file, exact)
     write_png(image, shown)
     return [array, image]
 
@@ -172,6 +179,14 @@ def _colors_of(ids: np.ndarray) -> np.ndarray:
 def _with_name(out: Path, name: str) -> Path:
     """``frame.png`` and camera ``arm/wrist`` give ``frame-arm_wrist.png``."""
     return out.with_name(f"{out.stem}-{name.replace('/', '_')}{out.suffix}")
+
+
+def _refuse_doubles(outs: dict[str, Path]) -> None:
+    names: dict[Path, str] = {}
+    for name, path in outs.items():
+        if path in names:
+            raise InvalidArgumentError(f"cameras {names[path]!r} and {name!r} would both write {path}; take them one by one with --camera")
+        names[path] = name
 
 
 def _make_folder(folder: Path) -> None:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rollfilm.cores import available_cores
 from rollfilm.engines.protocol import EngineState
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.memory import require_memory
 from rollfilm.scene.mujoco import load_model, load_scene
 from rollfilm.scene.poses import BodyPoses
 from rollfilm.scene.scene import Scene
@@ -47,6 +48,7 @@ class MujocoEngine:
     Raises:
         ModelError: the model is missing or does not compile.
         InvalidArgumentError: ``num_worlds`` or ``num_threads`` below 1.
+        MemoryBudgetError: the states of that many worlds do not fit into memory.
     """
 
     device = "cpu"
@@ -65,6 +67,8 @@ class MujocoEngine:
             raise InvalidArgumentError(f"num_threads={num_threads} was asked for; 1 or more is allowed, or None for all cores")
         model = load_model(model_or_path)
         self.model = copy.copy(model) if model is model_or_path else model
+        size = mujoco.mj_stateSize(self.model, _STATE)
+        require_memory(8 * num_worlds * (size + self.model.nsensordata + 4 * self.model.nbody), f"states of {num_worlds} worlds")
         self.num_worlds = num_worlds
         self.state_count = 0
         self.diverged = np.zeros(num_worlds, dtype=np.bool_)
@@ -73,7 +77,7 @@ class MujocoEngine:
         self._pool = ThreadPoolExecutor(self._num_threads, "rollfilm-mujoco") if self._num_threads > 1 else None
         self._data = [mujoco.MjData(self.model) for _ in range(self._num_threads)]
 
-        self._initial = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        self._initial = np.empty(size)
         mujoco.mj_getState(self.model, self._data[0], self._initial, _STATE)
         self._state = np.tile(self._initial, (num_worlds, 1))
         self._position = np.zeros((num_worlds, self.model.nbody, 3), dtype=np.float32)

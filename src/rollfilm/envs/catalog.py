@@ -35,7 +35,7 @@ def make(task: str, **options: Any) -> "TaskVectorEnv":
 
     from rollfilm.envs.vector_env import TaskVectorEnv
 
-    if task not in _TASKS:
+    if not isinstance(task, str) or task not in _TASKS:
         raise NotFoundError(f"no task {task!r}; tasks: {', '.join(_TASKS)}")
     config = config_from_options(options)
     task_class = EntryPoint(task, _TASKS[task], "").load()

@@ -1,9 +1,12 @@
 """The options of an environment."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
+from rollfilm.arguments import require_integer
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 from rollfilm.render.request import CameraRequest
 
@@ -54,12 +57,17 @@ class EnvConfig:
         for name, allowed in (("obs_mode", OBS_MODES), ("reward_mode", REWARD_MODES), ("render_mode", (None, "rgb_array"))):
             if getattr(self, name) not in allowed:
                 raise InvalidArgumentError(f"{name}={getattr(self, name)!r} was asked for; choose from {', '.join(map(repr, allowed))}")
-        if self.num_envs < 1:
-            raise InvalidArgumentError(f"num_envs={self.num_envs} was asked for; 1 or more is allowed")
-        if self.max_episode_steps is not None and self.max_episode_steps < 1:
-            raise InvalidArgumentError(f"max_episode_steps={self.max_episode_steps} was asked for; 1 or more is allowed, or None")
-        if self.control_frequency_hz <= 0 or self.physics_frequency_hz <= 0:
-            raise InvalidArgumentError("control_frequency_hz and physics_frequency_hz must be above 0")
+        require_integer(self.num_envs, "num_envs", lowest=1)
+        for name in ("max_episode_steps", "num_threads"):
+            if getattr(self, name) is not None:
+                require_integer(getattr(self, name), f"{name} (or None)", lowest=1)
+        for name in ("control_frequency_hz", "physics_frequency_hz"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+                raise InvalidArgumentError(f"{name} is {value!r}; it must be a number above 0")
+        for name in ("engine", "device", "control_mode"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}; it must be a name")
 
     @property
     def substeps(self) -> int:
@@ -92,6 +100,18 @@ def config_from_options(options: Mapping[str, Any]) -> EnvConfig:
     return EnvConfig(**options)
 
 
+def _requests_of(cameras: Cameras) -> Iterator[CameraRequest]:
+    if isinstance(cameras, Mapping):
+        for name, size in cameras.items():
+            if not isinstance(size, Sequence) or len(size) != 2:
+                raise InvalidArgumentError(f"the size of camera {name!r} is {size!r}; give (height, width) in pixels")
+            yield CameraRequest(name, *size)
+    elif isinstance(cameras, Sequence) and all(isinstance(request, CameraRequest) for request in cameras):
+        yield from cameras
+    else:
+        raise InvalidArgumentError(f"cameras is {cameras!r}; give {{'front': (256, 256)}}, or a sequence of CameraRequest")
+
+
 def camera_requests(config: EnvConfig, model_cameras: Sequence[str]) -> tuple[CameraRequest, ...]:
     """The cameras that a configuration films.
 
@@ -104,10 +124,7 @@ def camera_requests(config: EnvConfig, model_cameras: Sequence[str]) -> tuple[Ca
         cameras = dict.fromkeys(model_cameras, (128, 128))
     elif cameras is None:
         cameras = {model_cameras[0]: (256, 256)} if config.render_mode else {}
-    if isinstance(cameras, Mapping):
-        requests = tuple(CameraRequest(name, int(size[0]), int(size[1])) for name, size in cameras.items())
-    else:
-        requests = tuple(cameras)
+    requests = tuple(_requests_of(cameras))
     for request in requests:
         if isinstance(request.camera, str) and request.camera not in model_cameras:
             raise NotFoundError(f"no camera {request.camera!r} in this task; its cameras: {', '.join(model_cameras)}")

@@ -124,6 +124,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
             InvalidArgumentError: a seed, mask or index of the wrong kind, shape or range; a mask without a world in it.
             NotFoundError: an option is unknown.
         """
+        self._refuse_if_closed()
         mask, chosen = self._reset_options(options)
         if seed is not None:
             self._seeds.start_run(seed)
@@ -148,6 +149,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
             InvalidArgumentError: another shape, an action that is not a number (the message names the world), or a world that was never
                 reset.
         """
+        self._refuse_if_closed()
         running = ~self.has_ended
         checked = self._checked_actions(actions, running)
         with self._timed("task"):
@@ -221,6 +223,10 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
                 close()
         self._renderer = self._frames = None
 
+    def _refuse_if_closed(self) -> None:
+        if self.closed:
+            raise InvalidArgumentError("this environment is closed; make another one")
+
     def _place(self, mask: NDArray[np.bool_]) -> None:
         with self._timed("task"):
             starts = {int(w): self.task.initial_state(np.random.default_rng(int(self.episode_seed[w]))) for w in np.flatnonzero(mask)}
@@ -271,7 +277,13 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         if (self.episode_index < 0).any():
             never = np.flatnonzero(self.episode_index < 0).tolist()
             raise InvalidArgumentError(f"worlds {never} were never reset; call reset() before step()")
-        array = np.asarray(actions, dtype=np.float64)
+        try:
+            array = np.asarray(actions)
+        except ValueError as error:
+            raise InvalidArgumentError(f"the actions are no array: {error}") from None
+        if array.dtype.kind not in "fiub":
+            raise InvalidArgumentError(f"the actions are {array.dtype}; give numbers from -1 to 1")
+        array = array.astype(np.float64)
         expected = (self.num_envs, *(self.single_action_space.shape or ()))
         if array.shape != expected:
             raise InvalidArgumentError(
@@ -283,7 +295,9 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         return np.clip(np.where(running[:, None], array, 0.0), -1.0, 1.0)
 
     def _reset_options(self, options: dict[str, Any] | None) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
-        options = options or {}
+        options = {} if options is None else options
+        if not isinstance(options, dict):
+            raise InvalidArgumentError(f"options is {options!r}; give a dict with {' and '.join(map(repr, _RESET_OPTIONS))}, or None")
         unknown = sorted(set(options) - set(_RESET_OPTIONS))
         if unknown:
             raise NotFoundError(f"unknown reset options {', '.join(map(repr, unknown))}; known: {', '.join(_RESET_OPTIONS)}")

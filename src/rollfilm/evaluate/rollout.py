@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.evaluate.interrupt import DeferredInterrupt
+from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.record.batch import ResetBatch, StepBatch
 from rollfilm.record.recorder import Recorder
 

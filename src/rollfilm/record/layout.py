@@ -95,13 +95,18 @@ class Layout:
             RecordingExistsError: the folder holds a recording and ``overwrite`` is not set.
             RecordingError: the folder cannot be written to.
         """
-        if not overwrite:
-            self.refuse_existing()
         try:
+            if not overwrite:
+                self.refuse_existing()
             self.remove()
             self.root.mkdir(parents=True, exist_ok=True)
             # opened for exclusive creation: of two recordings that start at once in one folder, the second one fails here
             self.manifest.open("x").close()
+        except RecordingError:
+            raise
+        except FileExistsError as error:
+            what = "another recording has just begun there" if self.root.is_dir() else "it is a file"
+            raise RecordingError(f"cannot record to {self.root}: {what}; take another folder") from error
         except OSError as error:
             reason = error.strerror or error
             raise RecordingError(f"cannot record to {self.root}: {reason}; take a folder that can be written to") from error

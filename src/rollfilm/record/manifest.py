@@ -12,6 +12,7 @@ from typing import Any
 from rollfilm.errors import RecordingError
 from rollfilm.record.layout import Layout
 from rollfilm.record.options import RecorderOptions
+from rollfilm.record.schema import EPISODE_FIELDS, MANIFEST_FIELDS, check_fields
 from rollfilm.record.sink import Episode, Outcome
 from rollfilm.record.video import PARTIAL_SUFFIX, padded_size
 from rollfilm.render.request import CameraRequest
@@ -154,10 +155,11 @@ def read_manifest(layout: Layout) -> dict[str, Any]:
         content = json.loads(layout.manifest.read_text())
     except FileNotFoundError:
         raise RecordingError(f"{layout.root} holds no recording: it has no {layout.manifest.name}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordingError(f"{layout.manifest} cannot be read: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise RecordingError(f"{layout.manifest} is not of the format {FORMAT!r} that this version of rollfilm reads")
+    check_fields(content, MANIFEST_FIELDS, str(layout.manifest))
     return content
 
 
@@ -186,20 +188,25 @@ def read_episodes(layout: Layout) -> list[dict[str, Any]]:
     """The finished episodes in the order of their index. A last line that a killed process left half written is not one.
 
     Raises:
-        RecordingError: a line in the middle cannot be read.
+        RecordingError: a line in the middle cannot be read, or lacks a field.
     """
     return sorted(_lines(layout.episodes), key=lambda line: line["episode"])
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
         return
-    lines = path.read_text().split("\n")
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
     for number, line in enumerate(lines[:-1], start=1):
         try:
-            yield json.loads(line)
-        except ValueError as error:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
             raise RecordingError(f"{path}, line {number} cannot be read: {error}") from error
+        check_fields(content, EPISODE_FIELDS, f"{path}, line {number},")
+        yield content
 
 
 def describe_env(env: Any) -> EnvDescription:

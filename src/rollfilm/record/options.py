@@ -53,8 +53,8 @@ class RecorderOptions:
     def __post_init__(self) -> None:
         if not callable(self.keep) and self.keep not in ("success", "all"):
             raise InvalidArgumentError(f"keep={self.keep!r} was asked for; give 'success', 'all' or a function of (episode, outcome)")
-        if self.fps is not None and not (math.isfinite(self.fps) and 0 < self.fps <= 1000):
-            raise InvalidArgumentError(f"fps {self.fps} was asked for; give a number above 0 and up to 1000")
+        if self.fps is not None and not (math.isfinite(self.fps) and 0.001 <= self.fps <= 1000):
+            raise InvalidArgumentError(f"fps {self.fps} was asked for; give a number from 0.001 to 1000")
         if self.buffered_steps < 1 or (self.encoder_threads is not None and self.encoder_threads < 1):
             raise InvalidArgumentError(
                 f"buffered_steps {self.buffered_steps} and encoder_threads {self.encoder_threads} were asked for; both are at least 1"

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rollfilm.errors import InvalidArgumentError, RecordingError, StaleFramesError
+from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
 from rollfilm.record.budget import recording_bytes
@@ -156,7 +157,8 @@ class Recorder:
     def close(self, error: BaseException | None = None) -> None:
         """Close every file. Episodes in flight are cut, or failed if an ``error`` is given that is not Ctrl-C.
 
-        An error before the first episode leaves nothing behind, so that the same command can be given again.
+        An error before the first episode leaves nothing behind, so that the same command can be given again. A Ctrl-C meanwhile waits
+        until all is closed; a second one does not.
 
         Raises:
             RecordingError: something could not be written (only if no ``error`` is given). What a ``keep`` function or a sink of
@@ -165,6 +167,10 @@ class Recorder:
         if self._closed:
             return
         self._closed = True
+        with DeferredInterrupt():
+            self._close(error)
+
+    def _close(self, error: BaseException | None) -> None:
         interrupted = isinstance(error, KeyboardInterrupt)
         failed = error is not None and not interrupted
         problems: list[Exception] = []
@@ -211,6 +217,11 @@ class Recorder:
         if without or not self._env.cameras:
             what = f"camera {without[0]!r} has no rgb output" if without else "the environment has no camera"
             raise InvalidArgumentError(f"{what}; a recording films at least one camera, each with 'rgb' among its outputs")
+        names: dict[Path, str] = {}
+        for camera in self._env.cameras:
+            other = names.setdefault(self._layout.video(camera.name, 0), camera.name)
+            if other != camera.name:
+                raise InvalidArgumentError(f"cameras {other!r} and {camera.name!r} would share a folder of videos; rename one")
 
     def _check_memory(self) -> None:
         num_bytes = recording_bytes(self._sizes, self._env.num_envs, self._options.buffered_steps)

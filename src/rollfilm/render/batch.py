@@ -13,7 +13,7 @@ from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import PackedScene
 from rollfilm.scene import Camera
 
-__all__ = ["CameraBatch", "group_cameras", "picture_bytes"]
+__all__ = ["CameraBatch", "CameraMember", "group_cameras", "picture_bytes"]
 
 _WIDTH = {"rgb": 3, "depth_m": 4, "segmentation": 4}
 
@@ -23,11 +23,21 @@ def picture_bytes(requests: Sequence[CameraRequest], num_worlds: int) -> int:
     return sum(num_worlds * r.height * r.width * sum(_WIDTH[name] for name in r.outputs) for r in requests)
 
 
-def group_cameras(requests: Sequence[CameraRequest]) -> list[list[int]]:
-    """Indices of the requests that share a size and outputs, and so are rendered together."""
-    groups: dict[tuple[int, int, frozenset[str]], list[int]] = {}
-    for i, request in enumerate(requests):
-        groups.setdefault((request.height, request.width, frozenset(request.outputs)), []).append(i)
+@dataclass(frozen=True)
+class CameraMember:
+    """A camera of a renderer: its number, what was asked of it, and what it is."""
+
+    index: int
+    request: CameraRequest
+    camera: Camera
+
+
+def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera]) -> list[list[CameraMember]]:
+    """The cameras that share a size and outputs, and so are rendered together."""
+    groups: dict[tuple[int, int, frozenset[str]], list[CameraMember]] = {}
+    for i, (request, camera) in enumerate(zip(requests, cameras, strict=True)):
+        key = (request.height, request.width, frozenset(request.outputs))
+        groups.setdefault(key, []).append(CameraMember(i, request, camera))
     return list(groups.values())
 
 
@@ -52,26 +62,19 @@ class CameraBatch:
 
     @classmethod
     def build(
-        cls,
-        indices: list[int],
-        requests: Sequence[CameraRequest],
-        cameras: Sequence[Camera],
-        packed: PackedScene,
-        num_worlds: int,
-        lod_pixels: float,
-        device: wp.Device,
+        cls, members: Sequence[CameraMember], packed: PackedScene, num_worlds: int, lod_pixels: float, device: wp.Device
     ) -> "CameraBatch":
-        """Allocate the pictures of the requests ``indices``, which share a size and outputs."""
-        height, width = requests[indices[0]].height, requests[indices[0]].width
-        asked = requests[indices[0]].outputs
+        """Allocate the pictures of cameras that share a size and outputs."""
+        request = members[0].request
+        height, width, asked = request.height, request.width, request.outputs
         data = packed.data
         views = ViewBatch()
-        views.camera = wp.array(np.array(indices, np.int32), dtype=int, device=device)
-        focal = [0.5 * height / np.tan(0.5 * cameras[i].fov_y_rad) for i in indices]
+        views.camera = wp.array(np.array([m.index for m in members], np.int32), dtype=int, device=device)
+        focal = [0.5 * height / np.tan(0.5 * m.camera.fov_y_rad) for m in members]
         views.focal = wp.array(np.array(focal, np.float32), dtype=float, device=device)
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
         views.height, views.width, views.lod_pixels = height, width, lod_pixels
-        num_views, pixels = num_worlds * len(indices), height * width
+        num_views, pixels = num_worlds * len(members), height * width
         outputs: dict[str, wp.array] = {
             name: wp.zeros((num_views, pixels * channels) if name in asked else (0, 0), dtype=dtype, device=device)
             for name, channels, dtype in (("rgb", 3, wp.uint8), ("depth_m", 1, float), ("segmentation", 1, int))
@@ -87,7 +90,7 @@ class CameraBatch:
             planes=data.plane.shape[0],
             lights=packed.spots,
         )
-        names = tuple(requests[i].name for i in indices)
+        names = tuple(m.request.name for m in members)
         return cls(names, views, pictures, features, num_views, {name: outputs[name] for name in asked})
 
     def frames(self) -> dict[str, CameraFrames]:

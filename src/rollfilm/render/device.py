@@ -17,5 +17,5 @@ def resolve_device(name: str) -> wp.Device:
         name = "cuda:0"
     known = {device.alias: device for device in wp.get_devices()}
     if name not in known:
-        raise DeviceError(f"device {name!r} was asked for; this machine has {', '.join(sorted(known))}")
+        raise DeviceError(f"device {name!r} was asked for; this machine has {', '.join(sorted(known))}; take one of those")
     return known[name]

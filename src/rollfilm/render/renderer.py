@@ -1,17 +1,17 @@
 """The batched renderer: every camera of all worlds in one call."""
 
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
+from rollfilm.arguments import require_integer
 from rollfilm.cores import available_cores
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import quat_from_matrix
-from rollfilm.memory import require_memory
-from rollfilm.render.batch import CameraBatch, group_cameras, picture_bytes
+from rollfilm.render.batch import CameraBatch, group_cameras
+from rollfilm.render.budget import require_room
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
 from rollfilm.render.device import resolve_device
@@ -60,18 +60,20 @@ class BatchRenderer:
         num_threads: int | None = None,
         lod_pixels: float = LOD_PIXELS,
     ) -> None:
-        if not isinstance(num_worlds, Integral) or num_worlds < 1:
-            raise InvalidArgumentError(f"num_worlds is {num_worlds}; it must be a whole number, at least 1")
-        if num_threads is not None and num_threads < 1:
-            raise InvalidArgumentError(f"num_threads is {num_threads}; it must be at least 1, or None for all cores")
+        if not isinstance(scene, Scene):
+            raise InvalidArgumentError(f"scene is {type(scene).__name__}; give a rollfilm.scene.Scene, as load_scene makes it")
+        num_worlds = require_integer(num_worlds, "num_worlds", lowest=1)
+        if num_threads is not None:
+            num_threads = require_integer(num_threads, "num_threads", lowest=1)
+        if isinstance(cameras, CameraRequest) or not all(isinstance(camera, CameraRequest) for camera in cameras):
+            raise InvalidArgumentError("cameras must be a sequence of CameraRequest, as in [CameraRequest('front', 256, 256)]")
         if not lod_pixels >= 0:
             raise InvalidArgumentError(f"lod_pixels is {lod_pixels}; it must be 0 or more")
-        num_worlds = int(num_worlds)
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
-        available = self._device.free_memory if self._device.is_cuda else None
-        require_memory(picture_bytes(self._requests, num_worlds), f"pictures of {num_worlds} worlds", available=available)
+        num_threads = num_threads or available_cores()
+        require_room(scene, num_worlds, self._requests, self._device, num_threads)
         # kept: kernels hold handles of the images in it
         self._packed = packed = pack_scene(scene, self._device)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
@@ -79,14 +81,15 @@ class BatchRenderer:
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
-            CameraBatch.build(indices, self._requests, self._cameras, packed, num_worlds, lod_pixels, self._device)
-            for indices in group_cameras(self._requests)
+            CameraBatch.build(members, packed, num_worlds, lod_pixels, self._device)
+            for members in group_cameras(self._requests, self._cameras)
         ]
         if self._device.is_cuda:
             self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)
         else:
-            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads or available_cores())
+            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads)
         self._frames = self._export_frames()
+        self._closed = False
 
     @property
     def num_worlds(self) -> int:
@@ -112,8 +115,10 @@ class BatchRenderer:
             The pictures, which the next call overwrites, with the counter of the state that they show.
 
         Raises:
-            InvalidArgumentError: the poses have a wrong shape, dtype or device, or are not finite.
+            InvalidArgumentError: the poses have a wrong shape, dtype or device, or are not finite; or the renderer is closed.
         """
+        if self._closed:
+            raise InvalidArgumentError("this renderer is closed; make another one")
         self._poses.load(source.body_poses())
         self._bodies.position, self._bodies.quat_wxyz = self._poses.position, self._poses.quat_wxyz
         self._pipeline.render(self._bodies, self._placements)
@@ -127,6 +132,7 @@ class BatchRenderer:
 
     def close(self) -> None:
         """End the renderer's threads. It cannot render afterwards."""
+        self._closed = True
         self._pipeline.close()
 
     def _resolve_cameras(self) -> tuple[Camera, ...]:
@@ -136,13 +142,7 @@ class BatchRenderer:
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
             raise InvalidArgumentError(f"camera {doubled[0]!r} was asked for more than once; give the second a name of its own")
-        resolved = tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
-        for camera in resolved:
-            if not 0.0 < camera.fov_y_rad < np.pi:
-                raise InvalidArgumentError(
-                    f"camera {camera.name!r} has a vertical field of view of {camera.fov_y_rad} rad; it must lie in (0, pi)"
-                )
-        return resolved
+        return tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
 
     def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
         world = WorldData()

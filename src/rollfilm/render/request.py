@@ -24,7 +24,7 @@ class CameraRequest:
         outputs: any of ``"rgb"``, ``"depth_m"``, ``"segmentation"``; what is not asked for costs nothing.
 
     Raises:
-        InvalidArgumentError: a size that is no whole number from 1 to MAX_IMAGE_SIZE, no output, or one that is unknown.
+        InvalidArgumentError: a size below 1 or above MAX_IMAGE_SIZE, no output, or one that is unknown.
     """
 
     camera: str | Camera
@@ -33,17 +33,18 @@ class CameraRequest:
     outputs: tuple[str, ...] = ("rgb",)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.camera, str | Camera):
+            raise InvalidArgumentError(f"a camera is a name or a rollfilm.scene.Camera; {self.camera!r} came")
         for side in (self.height, self.width):
-            if not isinstance(side, Integral) or not 1 <= side <= MAX_IMAGE_SIZE:
+            if isinstance(side, bool) or not isinstance(side, Integral) or not 1 <= side <= MAX_IMAGE_SIZE:
                 raise InvalidArgumentError(
                     f"camera {self.name!r}: a size of {self.width}x{self.height} was asked for; "
-                    f"width and height are whole numbers and go from 1 to {MAX_IMAGE_SIZE}"
+                    f"width and height are integers from 1 to {MAX_IMAGE_SIZE}"
                 )
-        # NumPy's integers stop being ones in arithmetic with other kinds
+        # NumPy's integers overflow, and pass for others in arithmetic
         object.__setattr__(self, "height", int(self.height))
         object.__setattr__(self, "width", int(self.width))
-        unknown = [name for name in self.outputs if name not in OUTPUTS]
-        if unknown or not self.outputs:
+        if isinstance(self.outputs, str) or not self.outputs or any(name not in OUTPUTS for name in self.outputs):
             raise InvalidArgumentError(f"camera {self.name!r}: outputs {self.outputs!r} were asked for; choose from {', '.join(OUTPUTS)}")
 
     @property

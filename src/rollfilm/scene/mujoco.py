@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from rollfilm.errors import InvalidArgumentError, ModelError
+from rollfilm.scene.mujoco_checks import check_numbers
 from rollfilm.scene.mujoco_lights import model_cameras, model_headlight, model_lights
 from rollfilm.scene.mujoco_materials import model_textures
 from rollfilm.scene.mujoco_surfaces import model_geoms
@@ -39,6 +40,18 @@ def load_model(source: "str | Path | mujoco.MjModel") -> mujoco.MjModel:
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return _compiled(mujoco.MjModel.from_xml_string, source, "the XML text")
     path = Path(source).expanduser()
+    try:
+        return _loaded(path)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{str(path)!r} is no name of a file that MuJoCo takes ({error}); use characters of UTF-8") from error
+
+
+def _loaded(path: Path) -> mujoco.MjModel:
+    str(path).encode()
     if path.is_dir():
         models = ", ".join(sorted(p.name for p in path.glob("*.xml"))[:8]) or "no .xml file"
         raise ModelError(f"{path} is a folder; give one of the model files in it ({models})")
@@ -48,10 +61,8 @@ def load_model(source: "str | Path | mujoco.MjModel") -> mujoco.MjModel:
         )
     if path.suffix.lower() == ".mjb":
         return _compiled(mujoco.MjModel.from_binary_path, str(path), str(path))
-    try:
-        head = path.read_bytes()[:4096]
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    with path.open("rb") as file:
+        head = file.read(4096)
     if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         raise ModelError(f"{path} is not XML (it does not start with '<'); give an MJCF file")
     return _compiled(mujoco.MjModel.from_xml_path, str(path), str(path))
@@ -65,13 +76,14 @@ def load_scene(source: "str | Path | mujoco.MjModel", *, geom_groups: Sequence[i
         geom_groups: the groups whose geoms are visible, 0 to 5.
 
     Raises:
-        ModelError: see :func:`load_model`.
+        ModelError: see :func:`load_model`; or a number that places or shapes something is not finite, or beyond 1e10.
         InvalidArgumentError: a group outside 0 to 5.
     """
     groups = frozenset(geom_groups)
     if not groups <= set(range(mujoco.mjNGROUP)):
         raise InvalidArgumentError(f"geom_groups {tuple(geom_groups)} were asked for; groups go from 0 to {mujoco.mjNGROUP - 1}")
     model = load_model(source)
+    check_numbers(model)
     warnings: list[str] = []
     textures, skybox = model_textures(model)
     geoms, meshes = model_geoms(model, groups, warnings)
@@ -114,10 +126,12 @@ def _bodies(model: mujoco.MjModel) -> Bodies:
 
 
 def _warn_of_what_is_not_drawn(model: mujoco.MjModel, warnings: list[str]) -> None:
+    # a fixed tendon couples joints and has no shape: only spatial ones could be drawn
+    spatial = sum(int(model.wrap_type[first]) != mujoco.mjtWrap.mjWRAP_JOINT for first in model.tendon_adr)
     for count, what in (
         (model.nflex, "flexible bodies (flex)"),
         (model.nskin, "skins"),
-        (model.ntendon, "tendons"),
+        (spatial, "tendons"),
         (model.nsite, "sites"),
     ):
         if count:

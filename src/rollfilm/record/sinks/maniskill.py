@@ -20,6 +20,7 @@ import h5py
 import numpy as np
 
 from rollfilm.errors import RecordingError
+from rollfilm.record.hdf5 import writing_hdf5
 from rollfilm.record.layout import Layout
 from rollfilm.record.rows import RowSpool, flatten
 from rollfilm.record.sink import Episode, Outcome, Receipt, StateRow, StepRow
@@ -127,7 +128,7 @@ class ManiSkillSink:
 
     def _write_segment(self, episode: Episode, outcome: Outcome, rows: _OpenEpisode) -> None:
         path = self._layout.segment(episode.index)
-        with _naming(path), _whole_or_not_there(path) as partial, h5py.File(partial, "w") as file:
+        with _naming(path), _whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
             group = file.create_group(_group_name(episode.index), track_order=True)
             group.attrs["json"] = json.dumps(self._json_entry(episode, outcome))
             for spool in (rows.states, rows.steps):
@@ -160,7 +161,7 @@ def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
     path = layout.trajectory(info.obs_mode, info.control_mode, info.backend)
     episodes = []
     segments = sorted(layout.segments.glob("traj_*.h5"))
-    with _naming(path), _whole_or_not_there(path) as partial, h5py.File(partial, "w") as file:
+    with _naming(path), _whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
         for segment in segments:
             with h5py.File(segment, "r") as source:
                 for name, group in source.items():

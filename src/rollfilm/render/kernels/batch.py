@@ -93,6 +93,9 @@ def append_tiles(lists: WorkLists, segment: int, row: int, geom: int, triangle: 
     r0 = window.y0 // TILE
     columns = window.x1 // TILE - c0 + 1
     rows = window.y1 // TILE - r0 + 1
+    # a counter that nobody pushes far beyond its list cannot overflow
+    if columns * rows > lists.tile.shape[1] or lists.count[TILES, segment, 0] > lists.tile.shape[1]:
+        return False
     start = wp.atomic_add(lists.count, TILES, segment, 0, columns * rows)
     if start + columns * rows > lists.tile.shape[1]:
         # the jobs of this triangle that still have a place in the list do nothing

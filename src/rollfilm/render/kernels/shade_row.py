@@ -20,6 +20,29 @@ ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
 ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
 
 
+@wp.func
+def store_chunk(pictures: Pictures, v: int, pixel: int, count: int, red: ChunkOfFloats, green: ChunkOfFloats, blue: ChunkOfFloats):
+    """``count`` pixels, from number ``pixel`` of the picture of view ``v``, as bytes."""
+    red_byte = ChunkOfInts()
+    green_byte = ChunkOfInts()
+    blue_byte = ChunkOfInts()
+    j = int(0)
+    while j < count:
+        red_byte[j] = to_byte(red[j])
+        green_byte[j] = to_byte(green[j])
+        blue_byte[j] = to_byte(blue[j])
+        j += 1
+    # unsigned indices spare the check for negative ones
+    at = wp.uint32(3 * pixel)
+    j = int(0)
+    while j < count:
+        pictures.rgb[v, at] = wp.uint8(red_byte[j])
+        pictures.rgb[v, at + wp.uint32(1)] = wp.uint8(green_byte[j])
+        pictures.rgb[v, at + wp.uint32(2)] = wp.uint8(blue_byte[j])
+        at += wp.uint32(3)
+        j += 1
+
+
 @cache
 def chunk_shading(features: Features):
     """The function that shades a chunk, for these features."""
@@ -131,23 +154,6 @@ def chunk_shading(features: Features):
                     blue[j] = color[2]
                 j += 1
 
-        red_byte = ChunkOfInts()
-        green_byte = ChunkOfInts()
-        blue_byte = ChunkOfInts()
-        j = int(0)
-        while j < count:
-            red_byte[j] = to_byte(red[j])
-            green_byte[j] = to_byte(green[j])
-            blue_byte[j] = to_byte(blue[j])
-            j += 1
-        # unsigned indices spare the check for negative ones
-        at = wp.uint32(3 * pixel)
-        j = int(0)
-        while j < count:
-            pictures.rgb[v, at] = wp.uint8(red_byte[j])
-            pictures.rgb[v, at + wp.uint32(1)] = wp.uint8(green_byte[j])
-            pictures.rgb[v, at + wp.uint32(2)] = wp.uint8(blue_byte[j])
-            at += wp.uint32(3)
-            j += 1
+        store_chunk(pictures, v, pixel, count, red, green, blue)
 
     return shade_chunk

@@ -2,27 +2,31 @@
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 __all__ = ["DeferredInterrupt"]
 
+#: Launchers such as make hand one press of Ctrl-C on, so that it comes twice.
+_ONE_PRESS_SECONDS = 0.5
+
 
 class DeferredInterrupt:
-    """Inside the ``with`` block the first Ctrl-C waits for :meth:`check`; the second one interrupts at once.
+    """Inside the ``with`` block the first Ctrl-C waits for :meth:`check` or the end; another one a moment later interrupts at once.
 
     So an episode that is cut has as many frames as states. Outside of the main thread, or where another handler is installed, nothing
     changes.
     """
 
     def __init__(self) -> None:
-        self._requested = False
+        self._requested_at: float | None = None
         self._previous: Any = None
 
     def check(self) -> None:
         """Raise the KeyboardInterrupt that waits, if there is one."""
-        if self._requested:
-            self._requested = False
+        if self._requested_at is not None:
+            self._requested_at = None
             raise KeyboardInterrupt
 
     def __enter__(self) -> Self:
@@ -37,6 +41,8 @@ class DeferredInterrupt:
                 self.check()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._requested:
+        now = time.monotonic()
+        if self._requested_at is None:
+            self._requested_at = now
+        elif now - self._requested_at >= _ONE_PRESS_SECONDS:
             raise KeyboardInterrupt
-        self._requested = True

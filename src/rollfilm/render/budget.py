@@ -1,0 +1,41 @@
+"""How much memory a renderer takes, checked before it takes any."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import warp as wp
+
+from rollfilm.memory import require_memory
+from rollfilm.render.batch import picture_bytes
+from rollfilm.render.cuda import VISIBILITY_BYTES
+from rollfilm.render.request import CameraRequest
+from rollfilm.scene import Scene
+
+__all__ = ["require_room", "world_bytes"]
+
+_KEY_BYTES = 8
+#: Of a geom, camera or light in one world: a position and a rotation, float32.
+_PLACE_BYTES = 48
+
+
+def world_bytes(scene: Scene, num_cameras: int) -> int:
+    """Bytes that one world takes beside its pictures: where its bodies, geoms, cameras and lights are."""
+    return _PLACE_BYTES * (len(scene.bodies.names) + len(scene.geoms) + num_cameras + len(scene.lights))
+
+
+def require_room(scene: Scene, num_worlds: int, requests: Sequence[CameraRequest], device: wp.Device, num_threads: int) -> None:
+    """Make sure that pictures, visibility buffers and places fit into the memory of ``device``.
+
+    Raises:
+        MemoryBudgetError: they do not; the message says how much is needed and how much is free.
+    """
+    # Cameras of one size and outputs are rendered together.
+    groups = Counter((request.height, request.width, frozenset(request.outputs)) for request in requests)
+    pixels = [height * width for height, width, _ in groups]
+    if device.is_cuda:
+        views = [num_worlds * count for count in groups.values()]
+        visibility = max(_KEY_BYTES * n * max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(pixels, views, strict=True))
+    else:
+        visibility = num_threads * _KEY_BYTES * sum(pixels)
+    needed = picture_bytes(requests, num_worlds) + visibility + num_worlds * world_bytes(scene, len(requests))
+    require_memory(needed, f"pictures of {num_worlds} worlds", available=int(device.free_memory) if device.is_cuda else None)
