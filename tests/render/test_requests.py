@@ -24,8 +24,9 @@ def renderer_of(cameras=(FRONT,), num_worlds=2, **options):
         ({"cameras": (FRONT, CameraRequest("front", 9, 9))}, InvalidArgumentError, "'front' was asked for more than once"),
         ({"cameras": (FRONT, CameraRequest(look((0, 0, 1), (1, 0, 0), "front")))}, InvalidArgumentError, "'front' was asked for more than"),
         ({"cameras": (CameraRequest("frnt"),)}, NotFoundError, "no camera 'frnt'.*front, above"),
-        ({"num_worlds": 0}, InvalidArgumentError, "num_worlds is 0; it must be at least 1"),
+        ({"num_worlds": 0}, InvalidArgumentError, "num_worlds is 0; it must be a whole number, at least 1"),
         ({"num_worlds": -3}, InvalidArgumentError, "num_worlds is -3"),
+        ({"num_worlds": 2.0}, InvalidArgumentError, "num_worlds is 2.0; it must be a whole number"),
         ({"num_threads": 0}, InvalidArgumentError, "num_threads is 0; it must be at least 1"),
         ({"lod_pixels": -0.1}, InvalidArgumentError, "lod_pixels is -0.1; it must be 0 or more"),
         ({"lod_pixels": float("nan")}, InvalidArgumentError, "lod_pixels is nan"),
@@ -45,9 +46,9 @@ def test_more_memory_than_there_is_is_refused_before_it_is_taken():
         renderer_of((CameraRequest("front", 16384, 16384),), num_worlds=1_000_000)
 
 
-@pytest.mark.parametrize("size", [(0, 8), (8, 0), (-1, 8), (100_000, 8), (8, 100_000)])
+@pytest.mark.parametrize("size", [(0, 8), (8, 0), (-1, 8), (100_000, 8), (8, 100_000), (8.5, 8), (8, 8.0)])
 def test_a_size_out_of_range_is_refused(size):
-    with pytest.raises(InvalidArgumentError, match=rf"'front': a size of {size[1]}x{size[0]} was asked for; .* 1 to 16384"):
+    with pytest.raises(InvalidArgumentError, match=rf"'front': a size of {size[1]}x{size[0]} was asked for; .*whole numbers .* 1 to 16384"):
         CameraRequest("front", *size)
 
 
@@ -76,6 +77,10 @@ def renderer():
         (changed(position=np.zeros((2, 5, 3), np.float32)), r"position came as float32 \(2, 5, 3\); it must be float32 \(2, 4, 3\)"),
         (changed(position=np.zeros((2, 4, 3))), r"position came as float64 \(2, 4, 3\); it must be float32"),
         (changed(quat_wxyz=np.zeros((2, 4, 3), np.float32)), r"quat_wxyz came as float32 \(2, 4, 3\); it must be float32 \(2, 4, 4\)"),
+        (
+            changed(position=random_poses(2).position.tolist()),
+            "position came as list; it must be a NumPy array, or an array that has DLPack",
+        ),
         (changed(quat_wxyz=np.zeros((2, 16), np.float32)), r"quat_wxyz came as float32 \(2, 16\)"),
     ],
 )
@@ -107,3 +112,10 @@ def test_a_refused_frame_leaves_the_renderer_usable(renderer):
     with pytest.raises(InvalidArgumentError):
         renderer.render(StillPoses(moving_scene(), changed(position=np.zeros((2, 4, 3)))))
     np.testing.assert_array_equal(renderer.render(source)["front"].rgb, before)
+
+
+def test_numpys_integers_are_numbers(renderer):
+    source = worlds(random_poses(2), [0, 1])
+    other = renderer_of((CameraRequest("front", np.int64(8), np.uint8(8)),), num_worlds=np.int64(2))
+    np.testing.assert_array_equal(other.render(source)["front"].rgb, renderer.render(source)["front"].rgb)
+    other.close()

@@ -64,6 +64,10 @@ class PoseBuffer:
         return host.to(self._device) if self._device.is_cuda else host
 
     def _from_device(self, name: str, value: Any, shape: tuple[int, int, int], dtype: Any) -> wp.array:
+        if not isinstance(value, wp.array) and not hasattr(value, "__dlpack__"):
+            raise InvalidArgumentError(
+                f"body poses: {name} came as {type(value).__name__}; it must be a NumPy array, or an array that has DLPack, float32 {shape}"
+            )
         array = value if isinstance(value, wp.array) else wp.from_dlpack(value)
         if array.dtype in (wp.vec3, wp.vec4, wp.quat) and array.shape == shape[:2]:
             if array.dtype is not dtype:

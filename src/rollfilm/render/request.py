@@ -24,7 +24,7 @@ class CameraRequest:
         outputs: any of ``"rgb"``, ``"depth_m"``, ``"segmentation"``; what is not asked for costs nothing.
 
     Raises:
-        InvalidArgumentError: a size below 1 or above MAX_IMAGE_SIZE, no output, or one that is unknown.
+        InvalidArgumentError: a size that is no whole number from 1 to MAX_IMAGE_SIZE, no output, or one that is unknown.
     """
 
     camera: str | Camera
@@ -41,6 +41,9 @@ class CameraRequest:
                     f"camera {self.name!r}: a size of {self.width}x{self.height} was asked for; "
                     f"width and height are integers from 1 to {MAX_IMAGE_SIZE}"
                 )
+        # NumPy's integers stop being ones in arithmetic with other kinds
+        object.__setattr__(self, "height", int(self.height))
+        object.__setattr__(self, "width", int(self.width))
         if isinstance(self.outputs, str) or not self.outputs or any(name not in OUTPUTS for name in self.outputs):
             raise InvalidArgumentError(f"camera {self.name!r}: outputs {self.outputs!r} were asked for; choose from {', '.join(OUTPUTS)}")
 
