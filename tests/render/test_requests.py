@@ -8,7 +8,7 @@ from render.scenes import look
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import DeviceError, InvalidArgumentError, MemoryBudgetError, NotFoundError
 from rollfilm.render import BatchRenderer, CameraRequest
-from rollfilm.scene import BodyPoses, Camera
+from rollfilm.scene import BodyPoses
 
 FRONT = CameraRequest("front", 8, 8)
 
@@ -26,7 +26,7 @@ def renderer_of(cameras=(FRONT,), num_worlds=2, **options):
         ({"cameras": (CameraRequest("frnt"),)}, NotFoundError, "no camera 'frnt'.*front, above"),
         ({"num_worlds": 0}, InvalidArgumentError, "num_worlds is 0; it must be at least 1"),
         ({"num_worlds": -3}, InvalidArgumentError, "num_worlds is -3"),
-        ({"num_worlds": 2.0}, InvalidArgumentError, "num_worlds is 2.0; it must be an integer"),
+        ({"num_worlds": 2.0}, InvalidArgumentError, "num_worlds is 2.0; it must be an integer of at least 1"),
         ({"num_threads": 0}, InvalidArgumentError, "num_threads is 0; it must be at least 1"),
         ({"lod_pixels": -0.1}, InvalidArgumentError, "lod_pixels is -0.1; it must be 0 or more"),
         ({"lod_pixels": float("nan")}, InvalidArgumentError, "lod_pixels is nan"),

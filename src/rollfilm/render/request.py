@@ -41,7 +41,7 @@ class CameraRequest:
                     f"camera {self.name!r}: a size of {self.width}x{self.height} was asked for; "
                     f"width and height are integers from 1 to {MAX_IMAGE_SIZE}"
                 )
-        # NumPy's integers overflow, and pass for others in arithmetic
+        # NumPy's integers stop being ones in arithmetic with other kinds
         object.__setattr__(self, "height", int(self.height))
         object.__setattr__(self, "width", int(self.width))
         if isinstance(self.outputs, str) or not self.outputs or any(name not in OUTPUTS for name in self.outputs):
