@@ -52,12 +52,6 @@ def test_a_size_out_of_range_is_refused(size):
         CameraRequest("front", *size)
 
 
-@pytest.mark.parametrize("fov_y_rad", [0.0, -1.0, 3.5, float("nan")])
-def test_a_field_of_view_that_no_pinhole_has_is_refused(fov_y_rad):
-    with pytest.raises(InvalidArgumentError, match=r"'eye': fov_y_rad is .*; it lies between 0 and pi"):
-        Camera("eye", fov_y_rad=fov_y_rad)
-
-
 @pytest.mark.parametrize("outputs", [(), "rgb", ("rgb", "depth"), ("normal",)])
 def test_unknown_outputs_are_refused(outputs):
     with pytest.raises(InvalidArgumentError, match=r"choose from rgb, depth_m, segmentation"):

@@ -24,7 +24,7 @@ class CameraRequest:
         outputs: any of ``"rgb"``, ``"depth_m"``, ``"segmentation"``; what is not asked for costs nothing.
 
     Raises:
-        InvalidArgumentError: a size below 1 or above MAX_IMAGE_SIZE, no output, or one that is unknown.
+        InvalidArgumentError: a size that is no whole number from 1 to MAX_IMAGE_SIZE, no output, or one that is unknown.
     """
 
     camera: str | Camera
