@@ -158,8 +158,9 @@ def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp
     data.texel = wp.array(np.concatenate(texels), dtype=wp.uint64, device=device)
     data.texture_unit = wp.array(np.array([unit.id for unit in units], np.uint64), dtype=wp.uint64, device=device)
     data.texture_level = _array(level, int, device)
-    data.texture_first = _array(first, int, device)
-    data.texture_size = _array(size, wp.vec2i, device, 2)
+    first += [0] * (len(size) - len(first))  # texture units know where their images are
+    words = [at | (width << 32) | (height << 48) for at, (width, height) in zip(first, size, strict=True)]
+    data.texture_image = wp.array(np.array(words, np.uint64), dtype=wp.uint64, device=device)
     data.skybox = scene.skybox
     return tuple(units)
 

@@ -10,7 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import Point
-from rollfilm.render.kernels.texture import sampling
+from rollfilm.render.kernels.texture import cube_sampling, image_size
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
     SceneData,
@@ -61,8 +61,10 @@ class Surface:
     finish: wp.vec3
     normal: wp.mat33  # normal (not of unit length) from the ray
     facet: wp.vec3  # normal of the triangle itself
-    texture: int
-    texture_size: wp.vec2  # width and height of its finest level
+    textured: int  # 1 if it has a texture
+    image: int  # the texture's finest image and its last
+    last_image: int
+    texture_size: wp.vec2  # width and height of the finest
     u: wp.vec3  # texture coordinates from the point that is seen, but for their offset
     v: wp.vec3
     uv_offset: wp.vec2
@@ -203,8 +205,8 @@ def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
 
 @cache
 def shading(features: Features, *, hardware: bool):
-    """The functions that set up a surface and give the background, for these features; ``hardware`` as in ``texture.sampling``."""
-    _, cube_map = sampling(hardware=hardware)
+    """The functions that set up a surface and give the background, for these features; ``hardware`` as in ``texture.cube_sampling``."""
+    cube_map = cube_sampling(hardware=hardware)
 
     @wp.func
     def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
@@ -218,9 +220,12 @@ def shading(features: Features, *, hardware: bool):
         surface.color = scene.geom_color[geom]
         surface.finish = scene.geom_finish[geom]
         if wp.static(features.textures):
-            surface.texture = scene.geom_texture[geom]
-            if surface.texture >= 0:
-                size = scene.texture_size[scene.texture_level[surface.texture]]
+            texture = scene.geom_texture[geom]
+            if texture >= 0:
+                surface.textured = 1
+                surface.image = scene.texture_level[texture]
+                surface.last_image = scene.texture_level[texture + 1] - 1
+                size = image_size(scene.texture_image[surface.image])
                 surface.texture_size = wp.vec2(float(size[0]), float(size[1]))
                 surface = map_texture(scene, world, eye, geom, surface)
         return surface

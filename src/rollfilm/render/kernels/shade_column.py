@@ -26,7 +26,7 @@ from rollfilm.render.kernels.shade import (
     texture_coordinates,
     to_byte,
 )
-from rollfilm.render.kernels.texture import mip_level, sampling
+from rollfilm.render.kernels.texture import mip_level, trilinear_unit
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
 #: Threads of a block. Five blocks on a multiprocessor leave 96 registers a thread: fewer blocks wait too much, more spill too much.
@@ -37,7 +37,6 @@ BLOCK = 128
 def shade_kernel(features: Features):
     """The kernel for these features."""
     load_surface, background = shading(features, hardware=True)
-    trilinear, _ = sampling(hardware=True)
     light = lighting(features.lights)
 
     @wp.func
@@ -47,10 +46,10 @@ def shade_kernel(features: Features):
         lit = light(scene, world, eye.world, eye.position, eye.forward, point)
         color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
         if wp.static(features.textures):
-            if surface.texture >= 0:
+            if surface.textured == 1:
                 uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth)
                 level = mip_level(surface.texture_size, uv_x, uv_y)
-                color = wp.cw_mul(color, trilinear(scene, surface.texture, uv[0], uv[1], level))
+                color = wp.cw_mul(color, trilinear_unit(scene, surface.image, surface.last_image, uv[0], uv[1], level))
         return color
 
     # approximate division and square root: far below what a byte of color shows

@@ -11,13 +11,40 @@ import warp as wp
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import lighting
 from rollfilm.render.kernels.shade import SURFACE, Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
-from rollfilm.render.kernels.texture import mip_level, sampling
+from rollfilm.render.kernels.texture import TOTAL_WEIGHT, bilinear, lane_colors, mip_level
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 
 ROW_CHUNK = wp.constant(64)
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
 ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
 ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
+
+
+@wp.func
+def sample_chunk(
+    scene: SceneData, count: int, image: ChunkOfInts, last: ChunkOfInts, u: ChunkOfFloats, v: ChunkOfFloats, level: ChunkOfFloats
+):
+    """The textures of ``count`` pixels between two mip levels each, as weighted sums (``texture.lane_colors``)."""
+    lanes = ChunkOfKeys()
+    between = int(0)
+    j = int(0)
+    while j < count:
+        fine = int(wp.min(level[j], float(last[j] - image[j])) * 256.0)
+        between = between | (fine & 255)
+        weight = TOTAL_WEIGHT - (fine & 255) * (TOTAL_WEIGHT >> 8)
+        number = wp.uint32(image[j] + (fine >> 8))
+        lanes[j] = bilinear(scene, scene.texture_image[number], u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]), weight)
+        j += 1
+    # close to a texture its finest image is all
+    if between > 0:
+        j = int(0)
+        while j < count:
+            fine = int(wp.min(level[j], float(last[j] - image[j])) * 256.0)
+            weight = (fine & 255) * (TOTAL_WEIGHT >> 8)
+            number = wp.uint32(wp.min(image[j] + (fine >> 8) + 1, last[j]))
+            lanes[j] = lanes[j] + bilinear(scene, scene.texture_image[number], u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]), weight)
+            j += 1
+    return lanes
 
 
 @wp.func
@@ -47,7 +74,6 @@ def store_chunk(pictures: Pictures, v: int, pixel: int, count: int, red: ChunkOf
 def chunk_shading(features: Features):
     """The function that shades a chunk, for these features."""
     load_surface, background = shading(features, hardware=False)
-    trilinear, _ = sampling(hardware=False)
     light = lighting(features.lights)
 
     @wp.func
@@ -74,7 +100,9 @@ def chunk_shading(features: Features):
         specular = ChunkOfFloats()
         exponent = ChunkOfFloats()
         depth = ChunkOfFloats()
-        texture = ChunkOfInts()
+        image = ChunkOfInts()
+        last_image = ChunkOfInts()
+        painted = ChunkOfInts()
         tex_u = ChunkOfFloats()
         tex_v = ChunkOfFloats()
         level = ChunkOfFloats()
@@ -89,8 +117,7 @@ def chunk_shading(features: Features):
                 # neighbours mostly see the same triangle: set it up once
                 which = keys[i] & SURFACE
                 surface = load_surface(scene, world, eye, keys[i])
-                if surface.texture >= 0:
-                    textured += 1
+                textured += surface.textured
                 j = int(i)
                 while j < count and (keys[j] & SURFACE) == which:
                     j += 1
@@ -112,7 +139,9 @@ def chunk_shading(features: Features):
                     depth[j] = z
                     if wp.static(features.textures):
                         uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, z)
-                        texture[j] = surface.texture
+                        painted[j] = surface.textured
+                        image[j] = surface.image
+                        last_image[j] = surface.last_image
                         tex_u[j] = uv[0]
                         tex_v[j] = uv[1]
                         level[j] = mip_level(surface.texture_size, uv_x, uv_y)
@@ -136,13 +165,13 @@ def chunk_shading(features: Features):
                 j += 1
         if wp.static(features.textures):
             if textured > 0:
+                lanes = sample_chunk(scene, count, image, last_image, tex_u, tex_v, level)
                 j = int(0)
                 while j < count:
-                    painted = texture[j] >= 0
-                    paint = trilinear(scene, wp.max(texture[j], 0), tex_u[j], tex_v[j], level[j])
-                    red[j] = wp.min(red[j], 1.0) * wp.where(painted, paint[0], 1.0)
-                    green[j] = wp.min(green[j], 1.0) * wp.where(painted, paint[1], 1.0)
-                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted, paint[2], 1.0)
+                    paint = lane_colors(lanes[j])
+                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 1, paint[0], 1.0)
+                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 1, paint[1], 1.0)
+                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 1, paint[2], 1.0)
                     j += 1
         if empty > 0:
             j = int(0)

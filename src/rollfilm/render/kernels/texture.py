@@ -15,14 +15,26 @@ TOTAL_WEIGHT = wp.constant(8192)
 
 
 @wp.func
-def four_texels(scene: SceneData, image: int, x0: int, x1: int, y0: int, y1: int, part_x: int, part_y: int, weight: int):
+def image_first(image: wp.uint64):
+    """The first texel of an image (``SceneData.texture_image``)."""
+    return int(image & wp.uint64(0xFFFFFFFF))
+
+
+@wp.func
+def image_size(image: wp.uint64):
+    """Width and height of an image."""
+    return wp.vec2i(int((image >> wp.uint64(32)) & wp.uint64(0xFFFF)), int(image >> wp.uint64(48)))
+
+
+@wp.func
+def four_texels(scene: SceneData, image: wp.uint64, x0: int, x1: int, y0: int, y1: int, part_x: int, part_y: int, weight: int):
     """The weighted sum of the texels at columns x0, x1 and rows y0, y1 of an image, by 256ths of a texel. Tiles are 4 x 4."""
     right = (weight * part_x) >> 8
     left = weight - right
     bottom_left = (left * part_y) >> 8
     bottom_right = (right * part_y) >> 8
-    first = scene.texture_first[image]
-    across = ((scene.texture_size[image][0] + 3) >> 2) << 4  # texels in a row of tiles
+    first = image_first(image)
+    across = ((image_size(image)[0] + 3) >> 2) << 4  # texels in a row of tiles
     row0 = first + (y0 >> 2) * across + ((y0 & 3) << 2)
     row1 = first + (y1 >> 2) * across + ((y1 & 3) << 2)
     column0 = ((x0 >> 2) << 4) + (x0 & 3)
@@ -45,9 +57,9 @@ def lane_colors(lanes: wp.uint64):
 
 
 @wp.func
-def bilinear(scene: SceneData, image: int, u: float, v: float, weight: int):
+def bilinear(scene: SceneData, image: wp.uint64, u: float, v: float, weight: int):
     """A repeating image at (u, v), both in [0, 1], v up from its last row, times ``weight``."""
-    size = scene.texture_size[image]
+    size = image_size(image)
     x = int(u * float(size[0] << 8)) - 128
     y = int((1.0 - v) * float(size[1] << 8)) - 128
     x0 = x >> 8
@@ -89,31 +101,23 @@ def texture_unit(unit: wp.uint64, u: float, v: float) -> wp.vec3:
     """A bilinear sample by a GPU's texture unit, v down from the first row; 0 to 1. There are none on the CPU."""
 
 
+@wp.func
+def trilinear_unit(scene: SceneData, first: int, last: int, u: float, v: float, level: float):
+    """A repeating image between two of its mip levels, v up from its last row, by a GPU's texture units; 0 to 1."""
+    fine = int(wp.min(level, float(last - first)) * 256.0)
+    at = first + (fine >> 8)
+    color = texture_unit(scene.texture_unit[at], u, 1.0 - v)
+    if (fine & 255) > 0:
+        color += (texture_unit(scene.texture_unit[at + 1], u, 1.0 - v) - color) * (float(fine & 255) * (1.0 / 256.0))
+    return color
+
+
 @cache
-def sampling(*, hardware: bool):
-    """The functions that sample textures and cube maps: by a GPU's texture units, or by arithmetic free of branches for vector units.
+def cube_sampling(*, hardware: bool):
+    """The function that samples cube maps: by a GPU's texture units, or by arithmetic.
 
     Both filter with weights of eight bits, so that they agree to less than a step of a byte.
     """
-
-    @wp.func
-    def trilinear(scene: SceneData, texture: int, u: float, v: float, level: float):
-        """A repeating image between two of its levels, v up from its last row; 0 to 1."""
-        first = scene.texture_level[texture]
-        last = scene.texture_level[texture + 1] - 1
-        fine = int(wp.min(level, float(last - first)) * 256.0)
-        at = first + (fine >> 8)
-        if wp.static(hardware):
-            color = texture_unit(scene.texture_unit[at], u, 1.0 - v)
-            if (fine & 255) > 0:
-                color += (texture_unit(scene.texture_unit[at + 1], u, 1.0 - v) - color) * (float(fine & 255) * (1.0 / 256.0))
-            return color
-        part_u = u - wp.floor(u)
-        part_v = v - wp.floor(v)
-        far = (fine & 255) * (TOTAL_WEIGHT >> 8)
-        lanes = bilinear(scene, at, part_u, part_v, TOTAL_WEIGHT - far)
-        lanes += bilinear(scene, wp.min(at + 1, last), part_u, part_v, far)
-        return lane_colors(lanes)
 
     @wp.func
     def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
@@ -148,10 +152,11 @@ def sampling(*, hardware: bool):
             else:
                 face = 5
                 s = -direction[0]
-        image = scene.texture_level[texture] + face
+        number = scene.texture_level[texture] + face
         if wp.static(hardware):
-            return texture_unit(scene.texture_unit[image], 0.5 * s / major + 0.5, 0.5 * t / major + 0.5)
-        n = scene.texture_size[image][0]
+            return texture_unit(scene.texture_unit[number], 0.5 * s / major + 0.5, 0.5 * t / major + 0.5)
+        image = scene.texture_image[number]
+        n = image_size(image)[0]
         half = 128.0 * float(n) / major
         limit = (n - 1) << 8
         px = wp.clamp(int((s + major) * half) - 128, 0, limit)
@@ -161,4 +166,4 @@ def sampling(*, hardware: bool):
         lanes = four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, TOTAL_WEIGHT)
         return lane_colors(lanes)
 
-    return trilinear, cube_map
+    return cube_map

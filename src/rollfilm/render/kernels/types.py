@@ -50,8 +50,7 @@ class SceneData:
     texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, in tiles of 4 x 4, all images one after the other
     texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
     texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, or the face +x of a cube
-    texture_first: wp.array(dtype=int)  # (images,) first texel
-    texture_size: wp.array(dtype=wp.vec2i)  # (images,) width, height
+    texture_image: wp.array(dtype=wp.uint64)  # (images,) first texel, width << 32, height << 48: one word to look up
     skybox: int  # texture or -1
     light_ambient: wp.array(dtype=wp.vec3)  # (lights,)
     light_diffuse: wp.array(dtype=wp.vec3)
