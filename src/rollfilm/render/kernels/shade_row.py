@@ -122,7 +122,8 @@ def chunk_shading(features: Features):
                 while j < count and (keys[j] & SURFACE) == which:
                     j += 1
                 end = int(j)
-                j = int(i)
+                # i is not negative, which the compiler must see to store neighbours together
+                j = wp.max(i, 0)
                 while j < end:
                     ray = pixel_ray(eye, x + j, y)
                     normal = surface.normal * ray
