@@ -25,7 +25,7 @@ from renderers import CONTENDERS, Contender, Job, contender_names, cpu_model
 
 VERSIONS = ("warp-lang", "mujoco", "mujoco-warp", "numpy")
 PEERS = ("mujoco", "mujoco_warp")
-DEFAULT_CASES = {"cpu": "16x512x512,64x64x64", "cuda": "128x512x512,1024x128x128,4096x64x64"}
+DEFAULT_CASES = {"cpu": "16x512x512,256x64x64", "cuda": "128x512x512,1024x128x128,4096x64x64"}
 
 
 def read_arguments() -> argparse.Namespace:

@@ -16,7 +16,7 @@ from rollfilm.render.kernels.whole_view import whole_view_kernel
 __all__ = ["CpuPipeline"]
 
 #: Pieces that the views are cut into for each thread, so that none waits long for the others at the end.
-PIECES_PER_THREAD = 6
+PIECES_PER_THREAD = 4
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ def reflected(point: Point, to_light: wp.vec3, ambient: wp.vec3, diffuse: wp.vec
     """What one light adds: ambient, Lambert's cosine, and a highlight around the half vector. Free of branches, for vector units."""
     cosine = wp.max(wp.dot(point.normal, to_light), 0.0)
     half = to_light + point.to_eye
-    highlight = wp.dot(point.normal, half) / wp.sqrt(wp.max(wp.dot(half, half), 1.0e-12))
+    # both have unit length: |l + e|^2 = 2 + 2 l . e
+    length = wp.sqrt(wp.max(2.0 + 2.0 * wp.dot(to_light, point.to_eye), 1.0e-12))
+    highlight = wp.dot(point.normal, half) / length
     strength = point.finish[1] * power(wp.max(highlight, 1.0e-6), point.finish[2])
     strength = wp.where(cosine > 0.0, strength, 0.0)
     return wp.cw_mul(ambient + diffuse * cosine, point.color) + specular * strength

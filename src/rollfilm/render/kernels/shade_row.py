@@ -136,17 +136,20 @@ def chunk_shading(features: Features):
                     emission[j] = surface.finish[0]
                     specular[j] = surface.finish[1]
                     exponent[j] = surface.finish[2]
-                    z = seen_depth(keys[j])
-                    depth[j] = z
-                    if wp.static(features.textures):
-                        uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, z)
-                        painted[j] = surface.textured
-                        image[j] = surface.image
-                        last_image[j] = surface.last_image
-                        tex_u[j] = uv[0]
-                        tex_v[j] = uv[1]
-                        level[j] = mip_level(surface.texture_size, uv_x, uv_y)
+                    depth[j] = seen_depth(keys[j])
                     j += 1
+                if wp.static(features.textures):
+                    if surface.textured == 1:
+                        j = wp.max(i, 0)
+                        while j < end:
+                            uv, uv_x, uv_y = texture_coordinates(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
+                            painted[j] = 1
+                            image[j] = surface.image
+                            last_image[j] = surface.last_image
+                            tex_u[j] = uv[0]
+                            tex_v[j] = uv[1]
+                            level[j] = mip_level(surface.texture_size, uv_x, uv_y)
+                            j += 1
                 i = end
 
         red = ChunkOfFloats()
