@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from rollfilm import cli
 from rollfilm.cli import main, verbs
 from rollfilm.cli.parse import parse
 from rollfilm.errors import InvalidArgumentError, NotFoundError
@@ -168,3 +169,25 @@ def test_main_help_imports_no_verb_and_no_parser():
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "'rollfilm.cli.verbs'" in said
     assert not any(f"'{name}'" in said for name in ("tyro", "numpy", "rollfilm.cli.render", "rollfilm.cli.record"))
+
+
+def test_ctrl_c_that_comes_out_of_an_import_as_its_error_is_an_interruption(monkeypatch):
+    """Compiled packages turn a KeyboardInterrupt in their initialisation into an ImportError."""
+
+    def interrupted(verb):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ImportError("initialization failed") from error
+
+    monkeypatch.setattr(cli, "load_verb", interrupted)
+    assert cli.main(["info", "folder"]) == 130
+
+
+def test_an_import_that_fails_for_itself_is_not_hidden(monkeypatch):
+    def broken(verb):
+        raise ImportError("no such library")
+
+    monkeypatch.setattr(cli, "load_verb", broken)
+    with pytest.raises(ImportError, match="no such library"):
+        cli.main(["info", "folder"])

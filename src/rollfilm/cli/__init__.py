@@ -32,11 +32,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except KeyboardInterrupt:
             return stop.exit_code
+        except ImportError as error:
+            if _was_interrupted(error):
+                return stop.exit_code
+            raise
         except BrokenPipeError:
             # The reader (`| head`) has gone. Python flushes once more at exit: give it somewhere to write.
             sys.stdout = None
             return 0
         return stop.exit_code if code == EXIT_INTERRUPTED else code
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    # Ctrl-C while a compiled package is imported comes out as an error of that import.
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _open_what_is_closed() -> None:

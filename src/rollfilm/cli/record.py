@@ -185,4 +185,4 @@ def success_rows(rollout: "Rollout") -> list[tuple[str, str]]:
             low, high = wilson_interval(sum(known), len(known))
             interval = f"95 % interval {100 * low:.1f} to {100 * high:.1f} %"
             rows.append((name, f"{sum(known)}/{len(known)}, {100 * sum(known) / len(known):.1f} % ({interval})"))
-    return rows or [("success", "the environment does not say")]
+    return rows or [("success", "the environment does not say" if rollout.episodes else "no episode ended")]

@@ -75,6 +75,7 @@ class Render:
         requests = [CameraRequest(camera, height, width, outputs) for camera in choose_cameras(scene, model, self.camera)]
         outs = {request.name: self.out if len(requests) == 1 else _with_name(self.out, request.name) for request in requests}
         _refuse_doubles(outs)
+        _refuse_file_as_folder(self.out.parent)
         poses = StillPoses(scene, poses_of(model, self.keyframe))
         loaded = time.perf_counter()
 
@@ -187,6 +188,13 @@ def _refuse_doubles(outs: dict[str, Path]) -> None:
         if path in names:
             raise InvalidArgumentError(f"cameras {names[path]!r} and {name!r} would both write {path}; take them one by one with --camera")
         names[path] = name
+
+
+def _refuse_file_as_folder(folder: Path) -> None:
+    """Say before anything is compiled that a folder cannot be made; nothing is made yet."""
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), None)
+    if existing is not None and not existing.is_dir():
+        raise RecordingError(f"cannot create the folder {folder}: {existing} is a file; give another --out")
 
 
 def _make_folder(folder: Path) -> None:

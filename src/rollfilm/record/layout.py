@@ -81,8 +81,8 @@ class Layout:
         """
         if found := next(self.recorded_files(), None):
             raise RecordingExistsError(
-                f"{self.root} already holds a recording ({found.relative_to(self.root)}); take another folder, or overwrite it with "
-                "--overwrite (overwrite=True)"
+                f"{self.root} already holds a recording ({found.relative_to(self.root)}); take another folder, or allow it "
+                "to be overwritten (--overwrite; overwrite=True in Python)"
             )
 
     def prepare(self, *, overwrite: bool) -> None:
