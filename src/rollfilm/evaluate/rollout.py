@@ -1,8 +1,7 @@
 """Running a fixed list of episodes in parallel worlds."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.record.batch import ResetBatch, StepBatch
+from rollfilm.record.clock import timed
 from rollfilm.record.recorder import Recorder
 
 __all__ = ["EpisodeResult", "Policy", "Rollout", "run_episodes"]
@@ -128,7 +128,7 @@ class _Run:
         return self._rollout
 
     def _step(self, observation: Any) -> Any:
-        with self._clock("policy"):
+        with timed(self._seconds, "policy"):
             actions = np.asarray(self._policy(observation))
         actions = np.where(self._active.reshape(-1, *[1] * (actions.ndim - 1)), actions, 0).astype(actions.dtype)
         result = self._env.step(actions)
@@ -183,7 +183,7 @@ class _Run:
         for world in worlds:
             self._success_once[world] = None
         if reset := getattr(self._policy, "reset", None):
-            with self._clock("policy"):
+            with timed(self._seconds, "policy"):
                 reset(begins)
         if self._recorder is not None:
             self._recorder.on_reset(ResetBatch.of_env(self._env, observation, worlds.tolist(), self._seed))
@@ -197,14 +197,6 @@ class _Run:
             phases |= self._recorder.timings
             rollout.pictures = self._recorder.num_pictures
         rollout.timings = {**phases, "other": max(0.0, rollout.wall_seconds - sum(phases.values()))}
-
-    @contextmanager
-    def _clock(self, phase: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[phase] += time.perf_counter() - started
 
 
 def success_of(infos: dict[str, Any], world: int) -> bool | None:

@@ -1,6 +1,5 @@
 """The recorder: takes the frames and rows of a batch of worlds and keeps each world's episodes apart."""
 
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
 from rollfilm.record.budget import recording_bytes
+from rollfilm.record.clock import timed
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env
 from rollfilm.record.options import RecorderOptions
@@ -112,13 +112,13 @@ class Recorder:
             if world in self._tracks:
                 self._end(world, "cut")
         for_overview = self._overview is not None and self._overview.num_frames == 0
-        with self._clock("encode"):
+        with timed(self.timings, "encode"):
             slot = self._ring.take(batch.state.frames, None if for_overview else worlds)
         try:
             if for_overview and self._overview is not None:
                 self._overview.add(slot)
             state = batch.state.on_host()
-            with self._clock("write"):
+            with timed(self.timings, "write"):
                 for world in worlds:
                     episode = batch.episode(world)
                     self._tracks[world] = Track(episode)
@@ -141,12 +141,12 @@ class Recorder:
         self._check_state(batch.state)
         batch = batch.on_host()
         worlds = list(self._tracks)
-        with self._clock("encode"):
+        with timed(self.timings, "encode"):
             slot = self._ring.take(batch.state.frames, None if self._overview is not None else worlds)
         try:
             if self._overview is not None:
                 self._overview.add(slot, [world for world in range(self._env.num_envs) if batch.success_of(world)])
-            with self._clock("write"):
+            with timed(self.timings, "write"):
                 for world in worlds:
                     self._append(world, batch, slot)
             self.num_pictures += len(worlds) * len(self._sizes)
@@ -180,7 +180,7 @@ class Recorder:
             if world in self._tracks:  # nobody could say whether it stays
                 with _collect(problems):
                     self._end(world, "failed", f"{type(problems[-1]).__name__}: {problems[-1]}")
-        with self._clock("encode"):
+        with timed(self.timings, "encode"):
             overview = self._overview.finish() if self._overview is not None else None
             self._pool.close()
         with _collect(problems):
@@ -188,7 +188,7 @@ class Recorder:
         with _collect(problems):
             if overview is not None:
                 overview.result()
-        with self._clock("write"):
+        with timed(self.timings, "write"):
             for sink in self._sinks:
                 with _collect(problems):
                     sink.close()
@@ -296,7 +296,7 @@ class Recorder:
 
     def _settle(self, *, everything: bool = False) -> None:
         """Write the lines of the ended episodes whose files are whole, in the order in which they ended."""
-        with self._clock("write"):
+        with timed(self.timings, "write"):
             while self._ended and (everything or self._ended[0].settled):
                 self._write_line(self._ended.popleft())
         self._pool.raise_error()
@@ -311,14 +311,6 @@ class Recorder:
         files = {name: value for receipt in ended.receipts for name, value in receipt.entry.items()} if ended.keep else {}
         append_episode(self._layout, ended.episode, ended.outcome, kept=ended.keep, files=files)
         self.num_kept += ended.keep
-
-    @contextmanager
-    def _clock(self, phase: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.timings[phase] += time.perf_counter() - started
 
 
 @contextmanager

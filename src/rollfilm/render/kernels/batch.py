@@ -18,12 +18,12 @@ from rollfilm.render.kernels.raster import (
     raster_triangle,
     screen_triangles,
 )
-from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, layer, surface_key
+from rollfilm.render.kernels.types import CLUSTER_SIZE, SceneData, ViewBatch, WorldData, layer, surface_key
 
 # Approximate division and square root move an edge by a millionth of a pixel.
 wp.set_module_options({"fast_math": True})
 
-CLUSTER = wp.constant(64)
+CLUSTER = wp.constant(CLUSTER_SIZE)
 TILE = wp.constant(16)  # side of a tile, pixels
 LARGE = wp.constant(192)  # pixels in the bounding box above which a triangle is cut into tiles
 

@@ -3,8 +3,6 @@
 import warp as wp
 
 # Bits of a visibility key, from the low end: triangle within its mesh, geom (inverted), inverted reciprocal depth.
-TRIANGLE_BITS = wp.constant(22)
-GEOM_BITS = wp.constant(14)
 MAX_TRIANGLES = 1 << 22
 MAX_GEOMS = 1 << 14
 
