@@ -2,6 +2,6 @@
 
 import sys
 
-from rollfilm.cli import main
+from rollfilm.cli import run
 
-sys.exit(main())
+sys.exit(run())

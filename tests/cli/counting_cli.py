@@ -6,7 +6,7 @@ import time
 import rollfilm
 import rollfilm.envs
 from counting_env import CountingVectorEnv, counting_policy
-from rollfilm.cli import main
+from rollfilm.cli import run
 
 seconds_per_step = float(sys.argv.pop(1))
 
@@ -23,4 +23,4 @@ def make(task, *, num_envs, cameras, **options):
 
 rollfilm.make = make
 rollfilm.envs.expert_for = lambda env: counting_policy
-sys.exit(main())
+sys.exit(run())

@@ -88,6 +88,23 @@ def test_a_signal_to_stop_cuts_episodes_and_closes_every_file(tmp_path, signals,
     assert "interrupted (Ctrl-C)" in shown
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["info", "nothing-here"], 2)])
+def test_a_signal_while_the_process_ends_does_not_change_its_exit_code(number, words, code):
+    script = (
+        "import atexit, sys, time; from rollfilm.cli import run; "
+        "atexit.register(lambda: (print('ending', flush=True), time.sleep(0.5))); sys.exit(run())"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    while "ending" not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+
+
 def test_a_full_disk_keeps_what_is_finished(tmp_path):
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "

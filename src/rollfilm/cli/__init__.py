@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rollfilm.cli.stop_signals import EXIT_INTERRUPTED, StopSignals
 from rollfilm.cli.verbs import VERBS, load_verb, overview
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 EXIT_BAD_INPUT = 2
 
@@ -23,24 +23,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         0; 2 for bad input, and for files, folders or memory that the system refuses, said in one line on stderr; 130 for Ctrl-C, and
         likewise 128 and its number for a signal to end or to hang up; else what the verb returns.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    with StopSignals() as stop:
+        return _run(list(sys.argv[1:] if argv is None else argv), stop)
+
+
+def run() -> int:
+    """Be the process ``rollfilm``: :func:`main`, after which no signal to stop changes the exit code any more.
+
+    Python takes a moment to end, and by then answers signals as if it had no handlers.
+    """
     with StopSignals() as stop:
         try:
-            _open_what_is_closed()
-            _escape_what_the_terminal_cannot_show()
-            code = _dispatch(words)
-            sys.stdout.flush()
+            code = _run(sys.argv[1:], stop)
+            stop.ignore_from_now_on()
         except KeyboardInterrupt:
+            stop.ignore_from_now_on()
+            code = stop.exit_code
+    return code
+
+
+def _run(words: list[str], stop: StopSignals) -> int:
+    try:
+        _open_what_is_closed()
+        _escape_what_the_terminal_cannot_show()
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return stop.exit_code
+    except ImportError as error:
+        if _was_interrupted(error):
             return stop.exit_code
-        except ImportError as error:
-            if _was_interrupted(error):
-                return stop.exit_code
-            raise
-        except BrokenPipeError:
-            # The reader (`| head`) has gone. Python flushes once more at exit: give it somewhere to write.
-            sys.stdout = None
-            return 0
-        return stop.exit_code if code == EXIT_INTERRUPTED else code
+        raise
+    except BrokenPipeError:
+        # The reader (`| head`) has gone. Python flushes once more at exit: give it somewhere to write.
+        sys.stdout = None
+        return 0
+    return stop.exit_code if code == EXIT_INTERRUPTED else code
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

@@ -17,6 +17,7 @@ from rollfilm.cli.progress import RolloutProgress
 from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
 from rollfilm.cli.stop_signals import EXIT_INTERRUPTED
 from rollfilm.errors import InvalidArgumentError, RecordingError
+from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import format_bytes, peak_memory_bytes, require_memory
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ class Record:
         rollout.wall_seconds = time.perf_counter() - started - setup_seconds
         rollout.timings |= recorder.timings
         rollout.pictures = recorder.num_pictures
-        print_summary(rollout, recorder, setup_seconds=setup_seconds, interrupted=interrupted)
+        with DeferredInterrupt():
+            print_summary(rollout, recorder, setup_seconds=setup_seconds, interrupted=interrupted)
         return EXIT_INTERRUPTED if interrupted else 0
 
 

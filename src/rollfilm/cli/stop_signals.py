@@ -33,6 +33,13 @@ class StopSignals:
                     self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
+    def ignore_from_now_on(self) -> None:
+        """Let no further signal to stop have any effect, also after the ``with`` block: for a process that is about to end."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, *self._previous):
+                signal.signal(number, signal.SIG_IGN)
+            self._previous = {}
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
