@@ -1,12 +1,12 @@
 """Small scenes and how to film them. A kernel is compiled for each set of features, so tests share few of them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from rollfilm import geometry
 from rollfilm.engines.still import StillPoses
-from rollfilm.render import BatchRenderer, CameraRequest
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
 from rollfilm.scene import Bodies, BodyPoses, Camera, Geom, Material, Mesh, MeshLevel, Placement, Scene
 
 SHAPE = ("depth_m", "segmentation")
@@ -29,10 +29,11 @@ def still(scene: Scene, num_worlds: int = 1) -> StillPoses:
 
 
 def film(scene: Scene, cameras, height: int, width: int, outputs=SHAPE, *, source=None, **options) -> dict:
-    """One frame of each camera: name -> CameraFrames of copies."""
+    """One frame of each camera: name -> CameraFrames of copies. ``options`` are those of the renderer and of RenderOptions."""
     source = source or still(scene)
     requests = [CameraRequest(camera, height, width, outputs) for camera in cameras]
-    renderer = BatchRenderer(scene, source.num_worlds, requests, **options)
+    drawn = {field.name: options.pop(field.name) for field in fields(RenderOptions) if field.name in options}
+    renderer = BatchRenderer(scene, source.num_worlds, requests, options=RenderOptions(**drawn), **options)
     frames = renderer.render(source)
     copies = {name: {output: getattr(frames[name], output).copy() for output in outputs} for name in frames}
     renderer.close()

@@ -9,7 +9,7 @@ from render.raycast import rays_inside_sphere
 from render.scenes import look, scene_of, still, thing
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.render import BatchRenderer, CameraRequest, cuda
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, cuda
 from rollfilm.scene import BodyPoses
 from rollfilm.scene.primitives import box, sphere
 
@@ -146,7 +146,7 @@ def test_a_fine_sphere_has_no_hole(device):
     cameras = [look(eye, random.uniform(-0.2, 0.2, 3), f"eye{i}", 0.9) for i, eye in enumerate(eyes)]
     scene = scene_of([sphere(0.5)], [thing(0, 1)])
     asked = [CameraRequest(camera, 64, 80, ("segmentation",)) for camera in cameras]
-    renderer = BatchRenderer(scene, 1, asked, device=device, lod_pixels=0)
+    renderer = BatchRenderer(scene, 1, asked, device=device, options=RenderOptions(lod_pixels=0))
     frames = renderer.render(still(scene))
     for camera in cameras:
         inside = rays_inside_sphere(camera, 64, 80, 0.4995)

@@ -7,7 +7,7 @@ from render.raycast import camera_axes, pixel_rays
 from render.scenes import SHAPE, look
 from rollfilm import geometry
 from rollfilm.engines.mujoco import MujocoEngine
-from rollfilm.render import BatchRenderer, CameraRequest
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
 from rollfilm.scene import Camera, Placement
 
 mujoco = pytest.importorskip("mujoco")
@@ -65,7 +65,7 @@ def rays_of_mujoco(model, data, camera, right=0.0, down=0.0):
 @pytest.mark.parametrize("name", ["front", "side"])
 def test_ids_and_depth_are_those_of_mujocos_rays(mixed, name):
     camera = mixed.scene.camera(name)
-    renderer = BatchRenderer(mixed.scene, 1, [CameraRequest(name, HEIGHT, WIDTH, SHAPE)], lod_pixels=0)
+    renderer = BatchRenderer(mixed.scene, 1, [CameraRequest(name, HEIGHT, WIDTH, SHAPE)], options=RenderOptions(lod_pixels=0))
     frame = renderer.render(mixed)[name]
     renderer.close()
     data = mixed.world_data(0)

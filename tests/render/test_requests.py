@@ -7,7 +7,7 @@ from render.moving import moving_scene, random_poses, worlds
 from render.scenes import look
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import DeviceError, InvalidArgumentError, MemoryBudgetError, NotFoundError
-from rollfilm.render import BatchRenderer, CameraRequest
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
 from rollfilm.scene import BodyPoses
 
 FRONT = CameraRequest("front", 8, 8)
@@ -28,8 +28,7 @@ def renderer_of(cameras=(FRONT,), num_worlds=2, **options):
         ({"num_worlds": -3}, InvalidArgumentError, "num_worlds is -3"),
         ({"num_worlds": 2.0}, InvalidArgumentError, "num_worlds is 2.0; it must be an integer of at least 1"),
         ({"num_threads": 0}, InvalidArgumentError, "num_threads is 0; it must be at least 1"),
-        ({"lod_pixels": -0.1}, InvalidArgumentError, "lod_pixels is -0.1; it must be 0 or more"),
-        ({"lod_pixels": float("nan")}, InvalidArgumentError, "lod_pixels is nan"),
+        ({"options": 0.5}, InvalidArgumentError, "options is float; give rollfilm.render.RenderOptions"),
         ({"device": "tpu"}, DeviceError, "device 'tpu' was asked for; this machine has .*cpu"),
         ({"device": "cuda:99"}, DeviceError, "device 'cuda:99' was asked for; this machine has .*cpu"),
     ],
@@ -37,6 +36,15 @@ def renderer_of(cameras=(FRONT,), num_worlds=2, **options):
 def test_a_renderer_refuses(arguments, error, message):
     with pytest.raises(error, match=message):
         renderer_of(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"lod_pixels": -0.1}, "lod_pixels is -0.1; it must be 0 or more"), ({"lod_pixels": float("nan")}, "lod_pixels is nan")],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        RenderOptions(**options)
 
 
 def test_more_memory_than_there_is_is_refused_before_it_is_taken():

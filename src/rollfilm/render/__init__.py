@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from rollfilm.render.frames import CameraFrames, Frames
+from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 
 if TYPE_CHECKING:
     from rollfilm.render.renderer import BatchRenderer
 
-__all__ = ["BatchRenderer", "CameraFrames", "CameraRequest", "Frames"]
+__all__ = ["BatchRenderer", "CameraFrames", "CameraRequest", "Frames", "RenderOptions"]
 
 
 def __getattr__(name: str) -> Any:

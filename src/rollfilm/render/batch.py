@@ -9,6 +9,7 @@ import warp as wp
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.types import Pictures, ViewBatch
+from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import PackedScene
 from rollfilm.scene import Camera
@@ -62,7 +63,7 @@ class CameraBatch:
 
     @classmethod
     def build(
-        cls, members: Sequence[CameraMember], packed: PackedScene, num_worlds: int, lod_pixels: float, device: wp.Device
+        cls, members: Sequence[CameraMember], packed: PackedScene, num_worlds: int, options: RenderOptions, device: wp.Device
     ) -> "CameraBatch":
         """Allocate the pictures of cameras that share a size and outputs."""
         request = members[0].request
@@ -73,7 +74,7 @@ class CameraBatch:
         focal = [0.5 * height / np.tan(0.5 * m.camera.fov_y_rad) for m in members]
         views.focal = wp.array(np.array(focal, np.float32), dtype=float, device=device)
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
-        views.height, views.width, views.lod_pixels = height, width, lod_pixels
+        views.height, views.width, views.lod_pixels = height, width, options.lod_pixels
         num_views, pixels = num_worlds * len(members), height * width
         outputs: dict[str, wp.array] = {
             name: wp.zeros((num_views, pixels * channels) if name in asked else (0, 0), dtype=dtype, device=device)

@@ -18,15 +18,13 @@ from rollfilm.render.device import resolve_device
 from rollfilm.render.frames import CameraFrames, Frames
 from rollfilm.render.kernels.place import Poses
 from rollfilm.render.kernels.types import WorldData
+from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.poses import PoseBuffer
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
 from rollfilm.scene import Camera, PoseSource, Scene
 
 __all__ = ["BatchRenderer"]
-
-#: Error of a level of detail on the screen, pixels.
-LOD_PIXELS = 0.5
 
 
 class BatchRenderer:
@@ -41,7 +39,7 @@ class BatchRenderer:
         cameras: what to film; names must differ.
         device: ``"cpu"`` or ``"cuda:N"``.
         num_threads: host threads on the CPU; all cores that this process may use if None.
-        lod_pixels: how far a simplified surface may lie from the true one on the screen, pixels; 0 draws full detail.
+        options: how to draw.
 
     Raises:
         InvalidArgumentError: no camera, two of one name, or a number out of its range.
@@ -58,7 +56,7 @@ class BatchRenderer:
         *,
         device: str = "cpu",
         num_threads: int | None = None,
-        lod_pixels: float = LOD_PIXELS,
+        options: RenderOptions = DEFAULT_OPTIONS,
     ) -> None:
         if not isinstance(scene, Scene):
             raise InvalidArgumentError(f"scene is {type(scene).__name__}; give a rollfilm.scene.Scene, as load_scene makes it")
@@ -67,8 +65,8 @@ class BatchRenderer:
             num_threads = require_integer(num_threads, "num_threads", lowest=1)
         if isinstance(cameras, CameraRequest) or not all(isinstance(camera, CameraRequest) for camera in cameras):
             raise InvalidArgumentError("cameras must be a sequence of CameraRequest, as in [CameraRequest('front', 256, 256)]")
-        if not lod_pixels >= 0:
-            raise InvalidArgumentError(f"lod_pixels is {lod_pixels}; it must be 0 or more")
+        if not isinstance(options, RenderOptions):
+            raise InvalidArgumentError(f"options is {type(options).__name__}; give rollfilm.render.RenderOptions")
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
@@ -81,7 +79,7 @@ class BatchRenderer:
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
-            CameraBatch.build(members, packed, num_worlds, lod_pixels, self._device)
+            CameraBatch.build(members, packed, num_worlds, options, self._device)
             for members in group_cameras(self._requests, self._cameras)
         ]
         if self._device.is_cuda:
