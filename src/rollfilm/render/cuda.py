@@ -46,6 +46,7 @@ class CudaPipeline:
         lists = WorkLists()
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
         lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
+        lists.first = wp.empty((most_views, num_geoms), dtype=int, device=device)
         worst = max(1, most_views * worst_clusters)
         lists.cluster = _segments(min(worst, MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
         lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)

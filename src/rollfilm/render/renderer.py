@@ -73,7 +73,7 @@ class BatchRenderer:
         num_threads = num_threads or available_cores()
         require_room(scene, num_worlds, self._requests, self._device, num_threads)
         # kept: kernels hold handles of the images in it
-        self._packed = packed = pack_scene(scene, self._device)
+        self._packed = packed = pack_scene(scene, self._device, num_worlds)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
         self._world = self._allocate_world()
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
@@ -147,6 +147,7 @@ class BatchRenderer:
         for name, count in (("geom", len(self._scene.geoms)), ("camera", len(self._cameras))):
             setattr(world, f"{name}_position", wp.zeros((self._num_worlds, count), dtype=wp.vec3, device=self._device))
             setattr(world, f"{name}_rotation", wp.zeros((self._num_worlds, count), dtype=wp.mat33, device=self._device))
+        world.geom_normal = world.geom_rotation  # of a rotation the inverse transpose is itself
         lights = (self._num_worlds, len(self._scene.lights))
         world.light_position = wp.zeros(lights, dtype=wp.vec3, device=self._device)
         world.light_direction = wp.zeros(lights, dtype=wp.vec3, device=self._device)

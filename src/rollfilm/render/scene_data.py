@@ -50,6 +50,14 @@ def _array(values: object, dtype: object, device: wp.Device, width: int = 0) -> 
     return wp.array(host.reshape(shape), dtype=dtype, device=device)
 
 
+def _by_world(values: object, dtype: object, device: wp.Device, width: int, num_worlds: int) -> wp.array:
+    """What is (n,) in every world as (B, n) with a stride of 0 over the worlds: they all read the same row."""
+    row = _array(values, dtype, device, width)
+    shared = wp.array(ptr=row.ptr, dtype=dtype, shape=(num_worlds, row.shape[0]), strides=(0, row.strides[0]), device=device, copy=False)
+    shared._keep_alive = row
+    return shared
+
+
 def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
     vertices, normals, uvs, triangles = [], [], [], []
     error, first, count, mesh_triangle, mesh_level = [], [], [], [], []
@@ -92,7 +100,7 @@ def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -
     data.mesh_radius = _array([mesh.radius for mesh in meshes], float, device)
 
 
-def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
+def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: int) -> None:  # pyright: ignore[reportInvalidTypeForm]
     geoms = scene.geoms
     if len(geoms) > MAX_GEOMS:
         raise InvalidArgumentError(f"the scene has {len(geoms)} visible geoms; at most {MAX_GEOMS} can be drawn")
@@ -100,17 +108,19 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device) -> None:  # py
     data.geom_position = _array([g.position for g in geoms], wp.vec3, device, 3)
     rotations = matrix_from_quat(np.array([g.quat_wxyz for g in geoms]).reshape(-1, 4))
     data.geom_rotation = _array(rotations, wp.mat33, device, 9)
-    data.geom_mesh = _array([g.mesh for g in geoms], int, device)
+    data.geom_mesh = _by_world([g.mesh for g in geoms], int, device, 0, num_worlds)
+    data.geom_stretch = _by_world(np.ones(len(geoms)), float, device, 0, num_worlds)
     data.geom_id = _array([g.source_id for g in geoms], int, device)
     data.geom_half_size = _array([g.plane_half_size for g in geoms], wp.vec2, device, 2)
-    data.geom_color = _array([g.material.rgba[:3] for g in geoms], wp.vec3, device, 3)
+    data.geom_color = _by_world([g.material.rgba[:3] for g in geoms], wp.vec3, device, 3, num_worlds)
     finish = [(g.material.emission, g.material.specular, 128.0 * g.material.shininess) for g in geoms]
     data.geom_finish = _array(finish, wp.vec3, device, 3)
     data.geom_uv = _array([(*g.uv_scale, *g.uv_offset) for g in geoms], wp.vec4, device, 4)
     local = [g.mesh < 0 or scene.meshes[g.mesh].levels[0].uvs is None for g in geoms]
     data.geom_uv_local = _array(local, int, device)
     flat = [g.material.texture >= 0 and scene.textures[g.material.texture].kind == "2d" for g in geoms]
-    data.geom_texture = _array([g.material.texture if f else -1 for g, f in zip(geoms, flat, strict=True)], int, device)
+    textures = [g.material.texture if f else -1 for g, f in zip(geoms, flat, strict=True)]
+    data.geom_texture = _by_world(textures, int, device, 0, num_worlds)
     data.plane = _array([i for i, g in enumerate(geoms) if g.mesh < 0], int, device)
 
 
@@ -165,11 +175,11 @@ def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp
     return tuple(units)
 
 
-def _pack_lights(data: SceneData, scene: Scene, device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
+def _pack_lights(data: SceneData, scene: Scene, device: wp.Device, num_worlds: int) -> None:  # pyright: ignore[reportInvalidTypeForm]
     lights = scene.lights
-    data.light_ambient = _array([light.ambient for light in lights], wp.vec3, device, 3)
-    data.light_diffuse = _array([light.diffuse for light in lights], wp.vec3, device, 3)
-    data.light_specular = _array([light.specular for light in lights], wp.vec3, device, 3)
+    data.light_ambient = _by_world([light.ambient for light in lights], wp.vec3, device, 3, num_worlds)
+    data.light_diffuse = _by_world([light.diffuse for light in lights], wp.vec3, device, 3, num_worlds)
+    data.light_specular = _by_world([light.specular for light in lights], wp.vec3, device, 3, num_worlds)
     data.light_attenuation = _array([light.attenuation for light in lights], wp.vec3, device, 3)
     # a cone of 180 degrees is none: below every cosine that rounding can give
     cone = [(np.cos(light.cutoff_rad) if light.cutoff_rad < np.pi - 1e-6 else -2.0, light.exponent) for light in lights]
@@ -180,17 +190,17 @@ def _pack_lights(data: SceneData, scene: Scene, device: wp.Device) -> None:  # p
     data.head_specular = wp.vec3(*head.specular) if head else wp.vec3(0.0)
 
 
-def pack_scene(scene: Scene, device: wp.Device) -> PackedScene:
-    """Put ``scene`` on ``device``.
+def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedScene:
+    """Put ``scene`` on ``device`` for ``num_worlds`` worlds that all look alike.
 
     Raises:
         InvalidArgumentError: more geoms or triangles than a visibility key has room for.
     """
     data = SceneData()
     _pack_meshes(data, scene.meshes, device)
-    _pack_geoms(data, scene, device)
+    _pack_geoms(data, scene, device, num_worlds)
     units = _pack_textures(data, scene, device)
-    _pack_lights(data, scene, device)
+    _pack_lights(data, scene, device, num_worlds)
     data.near, data.far = scene.near_m, scene.far_m
     clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
     return PackedScene(

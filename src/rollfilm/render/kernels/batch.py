@@ -40,6 +40,7 @@ class WorkLists:
 
     rotation: wp.array2d(dtype=wp.mat33)  # (views, G) camera from geom
     position: wp.array2d(dtype=wp.vec4)  # (views, G) and the focal length in pixels
+    first: wp.array2d(dtype=int)  # (views, G) the first triangle of its mesh, counted over all meshes
     cluster: wp.array2d(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
     small: wp.array2d(dtype=wp.vec3i)  # view, geom, triangle
     tile: wp.array2d(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
@@ -59,18 +60,20 @@ def full_window(batch: ViewBatch):
 def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """One thread a view and geom: appends the clusters to draw."""
     row, geom = wp.tid()
-    mesh = scene.geom_mesh[geom]
-    if mesh < 0:
-        return
     v = row + first_view
     slot = v // batch.num_worlds
+    w = v - slot * batch.num_worlds
+    mesh = scene.geom_mesh[w, geom]
+    if mesh < 0:
+        return
     focal = batch.focal[slot]
-    rotation, position = view_geom(world, v - slot * batch.num_worlds, batch.camera[slot], geom)
-    level = visible_level(scene, batch, mesh, focal, rotation, position)
+    rotation, position = view_geom(world, w, batch.camera[slot], geom)
+    level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], focal, rotation, position)
     if level < 0:
         return
     lists.rotation[row, geom] = rotation
     lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], focal)
+    lists.first[row, geom] = scene.mesh_triangle[mesh]
     first = scene.level_first[level]
     count = scene.level_count[level]
     clusters = (count + CLUSTER - 1) // CLUSTER
@@ -83,7 +86,7 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
             lists.cluster[segment, start + k] = wp.vec4i(row, geom, triangle, n)
         else:
             for i in range(triangle, triangle + n):
-                raster_triangle(vis, row, scene, batch, full_window(batch), geom, i, focal, rotation, position)
+                raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, focal, rotation, position)
 
 
 @wp.func
@@ -122,7 +125,7 @@ def append_small(lists: WorkLists, segment: int, row: int, geom: int, triangle: 
 def screen_triangles_of(scene: SceneData, batch: ViewBatch, lists: WorkLists, row: int, geom: int, triangle: int):
     """A triangle of a mesh on the screen of a view (``raster.screen_triangles``)."""
     placed = lists.position[row, geom]
-    t = scene.mesh_triangle[scene.geom_mesh[geom]] + triangle
+    t = lists.first[row, geom] + triangle
     a, b, c = camera_triangle(scene, t, lists.rotation[row, geom], wp.vec3(placed[0], placed[1], placed[2]))
     n, p, q, r, s = screen_triangles(scene.near, placed[3], batch, a, b, c)
     return n, p, q, r, s

@@ -15,13 +15,14 @@ def view_geom(world: WorldData, w: int, camera: int, geom: int):
 
 
 @wp.func
-def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, focal: float, rotation: wp.mat33, position: wp.vec3):
+def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, stretch: float, focal: float, rotation: wp.mat33, position: wp.vec3):
     """The level of detail to draw, -1 if the mesh's bounding sphere is out of sight.
 
-    The coarsest level is taken whose measured error, seen from the near side of the sphere, stays below ``lod_pixels``.
+    The coarsest level is taken whose measured error, seen from the near side of the sphere, stays below ``lod_pixels``. Radius and
+    errors are ``stretch`` times those of the mesh.
     """
     center = rotation * scene.mesh_center[mesh] + position
-    radius = scene.mesh_radius[mesh]
+    radius = stretch * scene.mesh_radius[mesh]
     depth = -center[2]
     if depth + radius < scene.near or depth - radius > scene.far:
         return -1
@@ -36,6 +37,6 @@ def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, focal: float, r
     first = scene.mesh_level[mesh]
     level = int(first)
     for k in range(1, scene.mesh_levels[mesh]):
-        if scene.level_error[first + k] < allowed:
+        if stretch * scene.level_error[first + k] < allowed:
             level = first + k
     return level

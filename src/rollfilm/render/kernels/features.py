@@ -13,6 +13,8 @@ class Features:
         skybox: the background is a cube map, else black.
         planes: how many there are.
         lights: for every light besides the headlight whether it is a spot.
+        sizes: geoms have sizes of their own in some world.
+        headlights: worlds have headlights of their own.
     """
 
     rgb: bool
@@ -22,3 +24,5 @@ class Features:
     skybox: bool
     planes: int
     lights: tuple[bool, ...]
+    sizes: bool = False
+    headlights: bool = False

@@ -40,17 +40,24 @@ def spot_strength(attenuation: wp.vec3, cone: wp.vec2, distance: float, cosine: 
 
 
 @wp.func
-def light_by_head(scene: SceneData, forward: wp.vec3, point: Point):
+def light_by_head(scene: SceneData, w: int, forward: wp.vec3, point: Point):
     """What shines by itself, and what the headlight adds."""
     glow = point.finish[0] * point.color
     return glow + reflected(point, -forward, scene.head_ambient, scene.head_diffuse, scene.head_specular)
 
 
 @wp.func
+def light_by_own_head(scene: SceneData, w: int, forward: wp.vec3, point: Point):
+    """The same where each world has a headlight of its own."""
+    glow = point.finish[0] * point.color
+    return glow + reflected(point, -forward, scene.own_head_ambient[w], scene.own_head_diffuse[w], scene.own_head_specular[w])
+
+
+@wp.func
 def light_by_directional(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3, point: Point):
     """What directional light ``i`` adds."""
     direction = world.light_direction[w, i]
-    return reflected(point, -direction, scene.light_ambient[i], scene.light_diffuse[i], scene.light_specular[i])
+    return reflected(point, -direction, scene.light_ambient[w, i], scene.light_diffuse[w, i], scene.light_specular[w, i])
 
 
 @wp.func
@@ -61,7 +68,7 @@ def light_by_spot(scene: SceneData, world: WorldData, w: int, i: int, camera_pos
     to_light = offset * (1.0 / distance)
     cosine = -wp.dot(to_light, world.light_direction[w, i])
     strength = spot_strength(scene.light_attenuation[i], scene.light_cone[i], distance, cosine)
-    return strength * reflected(point, to_light, scene.light_ambient[i], scene.light_diffuse[i], scene.light_specular[i])
+    return strength * reflected(point, to_light, scene.light_ambient[w, i], scene.light_diffuse[w, i], scene.light_specular[w, i])
 
 
 def _one_more(before: wp.Function, i: int, spot: bool) -> wp.Function:
@@ -76,12 +83,13 @@ def _one_more(before: wp.Function, i: int, spot: bool) -> wp.Function:
 
 
 @cache
-def lighting(spots: tuple[bool, ...]) -> wp.Function:
-    """The function that lights a point by the headlight and by lights of these kinds (``Features.lights``)."""
+def lighting(spots: tuple[bool, ...], headlights: bool) -> wp.Function:
+    """The function that lights a point by the headlight and by lights of these kinds (``Features.lights``, ``Features.headlights``)."""
+    head = light_by_own_head if headlights else light_by_head
 
     @wp.func
     def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point):
-        return light_by_head(scene, forward, point)
+        return head(scene, w, forward, point)
 
     for i, spot in enumerate(spots):
         lit = _one_more(lit, i, spot)

@@ -246,19 +246,20 @@ def raster_triangle(
     batch: ViewBatch,
     window: Window,
     geom: int,
+    first: int,
     triangle: int,
     focal: float,
     rotation: wp.mat33,
     position: wp.vec3,
 ):
-    """One triangle of a mesh, whole, into row ``row`` of the visibility buffer."""
-    a, b, c = camera_triangle(scene, scene.mesh_triangle[scene.geom_mesh[geom]] + triangle, rotation, position)
+    """One triangle of a mesh that begins with triangle ``first``, whole, into row ``row`` of the visibility buffer."""
+    a, b, c = camera_triangle(scene, first + triangle, rotation, position)
     n, p, q, r, s = screen_triangles(scene.near, focal, batch, a, b, c)
     if n > 0:
         key = surface_key(geom, triangle)
-        first = make_screen_triangle(window, p, q, r)
-        if first.front == 1:
-            raster_rows(vis, row, batch.width, first, key, layer(geom))
+        screen = make_screen_triangle(window, p, q, r)
+        if screen.front == 1:
+            raster_rows(vis, row, batch.width, screen, key, layer(geom))
         if n > 1:
             second = make_screen_triangle(window, p, r, s)
             if second.front == 1:

@@ -45,7 +45,7 @@ class Plane:
     """A plane as a view sees it: its reciprocal depth is linear in the ray."""
 
     geom: int
-    seen: int  # 1 if the camera is on its +z side
+    seen: int  # 1 if the camera is on its +z side, and it is not hidden
     inverse_depth: wp.vec3  # reciprocal depth from the ray
     axis_x: wp.vec3
     axis_y: wp.vec3
@@ -98,7 +98,7 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     """A plane for the pixels of a view."""
     plane = Plane()
     plane.geom = geom
-    rotation = world.geom_rotation[eye.world, geom]
+    rotation = world.geom_normal[eye.world, geom]  # along a side that is twice as long, coordinates grow half as fast
     plane.axis_x = wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
     plane.axis_y = wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
     normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
@@ -107,7 +107,7 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     half = scene.geom_half_size[geom]
     plane.half_size = wp.vec2(wp.where(half[0] > 0.0, half[0], 1.0e30), wp.where(half[1] > 0.0, half[1], 1.0e30))
     height = wp.dot(normal, origin)
-    if height < -1.0e-6 * scene.near:
+    if height < -1.0e-6 * scene.near and scene.geom_mesh[eye.world, geom] == -1:
         plane.inverse_depth = normal / height
         plane.seen = 1
     return plane
@@ -129,12 +129,15 @@ def plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
 
 @wp.func
 def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: Surface):
-    """Fold a geom's scale and offset into the texture coordinates; take them from the geom's frame where the mesh has none."""
+    """Fold a geom's scale and offset into the texture coordinates; take them from the geom's frame where the mesh has none.
+
+    A texture grows with its geom.
+    """
     surface = plain
     m = scene.geom_uv[geom]
     surface.uv_offset = wp.vec2(m[2], m[3])
     if scene.geom_uv_local[geom] == 1:
-        rotation = world.geom_rotation[eye.world, geom]
+        rotation = world.geom_normal[eye.world, geom]
         origin = world.geom_position[eye.world, geom] - eye.position
         surface.u = m[0] * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
         surface.v = m[1] * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
@@ -146,14 +149,14 @@ def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: 
 
 
 @wp.func
-def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int):
+def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int, normal_matrix: wp.mat33):
     """Set up a triangle for shading.
 
     With corners a, b, c, the barycentric weights of the point that a ray d hits are as d.(b x c), d.(c x a) and d.(a x b). Their sum is
     d.n with the normal n of the triangle; the last two are taken from edges, which loses fewer digits for small triangles far away.
     """
     surface = Surface()
-    mesh = scene.geom_mesh[geom]
+    mesh = scene.geom_mesh[eye.world, geom]
     rotation = world.geom_rotation[eye.world, geom]
     offset = world.geom_position[eye.world, geom] - eye.position
     t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
@@ -166,7 +169,7 @@ def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
     na = scene.normal[t[0]]
     nb = scene.normal[t[1]]
     nc = scene.normal[t[2]]
-    surface.normal = rotation * (wp.outer(na, n) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
+    surface.normal = normal_matrix * (wp.outer(na, n) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
     surface.facet = -n
     if scene.geom_uv_local[geom] == 0:
         uva = scene.uv[t[0]]
@@ -213,14 +216,17 @@ def shading(features: Features, *, hardware: bool):
         """What a key shows, ready for shading."""
         geom = key_geom(key)
         surface = Surface()
-        if scene.geom_mesh[geom] < 0:
+        if scene.geom_mesh[eye.world, geom] < 0:
             surface = load_plane(world, eye, geom)
         else:
-            surface = load_triangle(scene, world, eye, geom, key_triangle(key))
-        surface.color = scene.geom_color[geom]
+            normal_matrix = world.geom_rotation[eye.world, geom]
+            if wp.static(features.sizes):
+                normal_matrix = world.geom_normal[eye.world, geom]
+            surface = load_triangle(scene, world, eye, geom, key_triangle(key), normal_matrix)
+        surface.color = scene.geom_color[eye.world, geom]
         surface.finish = scene.geom_finish[geom]
         if wp.static(features.textures):
-            texture = scene.geom_texture[geom]
+            texture = scene.geom_texture[eye.world, geom]
             if texture >= 0:
                 surface.textured = 1
                 surface.image = scene.texture_level[texture]

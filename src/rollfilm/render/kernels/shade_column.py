@@ -37,7 +37,7 @@ BLOCK = 128
 def shade_kernel(features: Features):
     """The kernel for these features."""
     load_surface, background = shading(features, hardware=True)
-    light = lighting(features.lights)
+    light = lighting(features.lights, features.headlights)
 
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):

@@ -74,7 +74,7 @@ def store_chunk(pictures: Pictures, v: int, pixel: int, count: int, red: ChunkOf
 def chunk_shading(features: Features):
     """The function that shades a chunk, for these features."""
     load_surface, background = shading(features, hardware=False)
-    light = lighting(features.lights)
+    light = lighting(features.lights, features.headlights)
 
     @wp.func
     def shade_chunk(

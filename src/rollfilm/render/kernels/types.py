@@ -18,7 +18,10 @@ LAYER_MASK = wp.constant(31)
 
 @wp.struct
 class SceneData:
-    """What does not change between frames. V vertices, T triangles, L levels, M meshes, G geoms, all worlds alike."""
+    """What does not change between frames. V vertices, T triangles, L levels, M meshes, G geoms, B worlds.
+
+    What worlds may have of their own is (B, n); where they are all alike its first stride is 0, so that all read the same row.
+    """
 
     vertex: wp.array(dtype=wp.vec3)  # (V,) in the mesh's frame
     normal: wp.array(dtype=wp.vec3)  # (V,)
@@ -36,28 +39,32 @@ class SceneData:
     geom_body: wp.array(dtype=int)  # (G,)
     geom_position: wp.array(dtype=wp.vec3)  # (G,) in the body's frame
     geom_rotation: wp.array(dtype=wp.mat33)  # (G,)
-    geom_mesh: wp.array(dtype=int)  # (G,) -1 for a plane
+    geom_mesh: wp.array2d(dtype=int)  # (B, G) -1 for a plane, -2 for what is hidden
     geom_id: wp.array(dtype=int)  # (G,) the engine's own id
     geom_half_size: wp.array(dtype=wp.vec2)  # (G,) of planes, 0 for infinite
-    geom_color: wp.array(dtype=wp.vec3)  # (G,)
+    geom_color: wp.array2d(dtype=wp.vec3)  # (B, G)
+    geom_stretch: wp.array2d(dtype=float)  # (B, G) the largest factor on its size: of its mesh's radius and errors
     geom_finish: wp.array(dtype=wp.vec3)  # (G,) emission, specular, exponent
     geom_uv: wp.array(dtype=wp.vec4)  # (G,) scale and offset
     geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame
-    geom_texture: wp.array(dtype=int)  # (G,) -1 for none
+    geom_texture: wp.array2d(dtype=int)  # (B, G) -1 for none
     plane: wp.array(dtype=int)  # geoms that are planes
     texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, in tiles of 4 x 4, all images one after the other
     texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
     texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, or the face +x of a cube
     texture_image: wp.array(dtype=wp.uint64)  # (images,) first texel, width << 32, height << 48: one word to look up
     skybox: int  # texture or -1
-    light_ambient: wp.array(dtype=wp.vec3)  # (lights,)
-    light_diffuse: wp.array(dtype=wp.vec3)
-    light_specular: wp.array(dtype=wp.vec3)
-    light_attenuation: wp.array(dtype=wp.vec3)
+    light_ambient: wp.array2d(dtype=wp.vec3)  # (B, lights)
+    light_diffuse: wp.array2d(dtype=wp.vec3)
+    light_specular: wp.array2d(dtype=wp.vec3)
+    light_attenuation: wp.array(dtype=wp.vec3)  # (lights,)
     light_cone: wp.array(dtype=wp.vec2)  # cosine of the cutoff, exponent
     head_ambient: wp.vec3  # with MuJoCo's own ambient where there is no light at all
     head_diffuse: wp.vec3
     head_specular: wp.vec3
+    own_head_ambient: wp.array(dtype=wp.vec3)  # (B,) where worlds have headlights of their own, else empty
+    own_head_diffuse: wp.array(dtype=wp.vec3)
+    own_head_specular: wp.array(dtype=wp.vec3)
     near: float
     far: float
 
@@ -67,7 +74,8 @@ class WorldData:
     """Where things are in this frame, (B, n) in the world's frame."""
 
     geom_position: wp.array2d(dtype=wp.vec3)
-    geom_rotation: wp.array2d(dtype=wp.mat33)
+    geom_rotation: wp.array2d(dtype=wp.mat33)  # times its size, where geoms have sizes of their own: takes vertices there
+    geom_normal: wp.array2d(dtype=wp.mat33)  # takes normals there: the inverse transpose, which of a rotation is itself
     camera_position: wp.array2d(dtype=wp.vec3)
     camera_rotation: wp.array2d(dtype=wp.mat33)
     light_position: wp.array2d(dtype=wp.vec3)

@@ -42,18 +42,19 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
     w = v - slot * batch.num_worlds
     focal = batch.focal[slot]
     for geom in range(batch.num_geoms):
-        mesh = scene.geom_mesh[geom]
+        mesh = scene.geom_mesh[w, geom]
         if mesh >= 0:
             rotation, position = view_geom(world, w, batch.camera[slot], geom)
-            level = visible_level(scene, batch, mesh, focal, rotation, position)
+            level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], focal, rotation, position)
             if level >= 0:
+                mesh_first = scene.mesh_triangle[mesh]
                 first = scene.level_first[level]
                 end = first + scene.level_count[level]
                 triangle = int(first)
                 while triangle < end:
                     # few triangles cover a pixel: the others are sorted out by vector instructions
                     count = wp.min(64, end - triangle)
-                    t = scene.mesh_triangle[mesh] + triangle
+                    t = mesh_first + triangle
                     covers = ChunkOfInts()
                     j = int(0)
                     while j < count:
@@ -62,7 +63,7 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                     j = int(0)
                     while j < count:
                         if covers[j] == 1:
-                            raster_triangle(vis, row, scene, batch, window, geom, triangle + j, focal, rotation, position)
+                            raster_triangle(vis, row, scene, batch, window, geom, mesh_first, triangle + j, focal, rotation, position)
                         j += 1
                     triangle += 64
 
