@@ -90,6 +90,7 @@ class CameraBatch:
             skybox=data.skybox >= 0,
             planes=data.plane.shape[0],
             lights=packed.spots,
+            cubes=packed.has_cubes,
         )
         names = tuple(m.request.name for m in members)
         return cls(names, views, pictures, features, num_views, {name: outputs[name] for name in asked})

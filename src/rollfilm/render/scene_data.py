@@ -29,7 +29,8 @@ class PackedScene:
 
     Attributes:
         data: the structure that kernels take.
-        has_textures: some geom has a 2D texture.
+        has_textures: some geom has a texture.
+        has_cubes: some geom's texture is a cube.
         spots: for every light whether it is a spot.
         units: on CUDA the images that ``data`` has handles of; they live as long as this.
         worst_clusters: clusters that one view draws if it sees every mesh at its finest level.
@@ -37,6 +38,7 @@ class PackedScene:
 
     data: SceneData  # pyright: ignore[reportInvalidTypeForm]
     has_textures: bool
+    has_cubes: bool
     spots: tuple[bool, ...]
     units: tuple[wp.Texture2D, ...]
     worst_clusters: int
@@ -118,24 +120,27 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: in
     data.geom_uv = _array([(*g.uv_scale, *g.uv_offset) for g in geoms], wp.vec4, device, 4)
     local = [g.mesh < 0 or scene.meshes[g.mesh].levels[0].uvs is None for g in geoms]
     data.geom_uv_local = _array(local, int, device)
-    flat = [g.material.texture >= 0 and scene.textures[g.material.texture].kind == "2d" for g in geoms]
-    textures = [g.material.texture if f else -1 for g, f in zip(geoms, flat, strict=True)]
-    data.geom_texture = _by_world(textures, int, device, 0, num_worlds)
+    data.geom_texture = _by_world([g.material.texture for g in geoms], int, device, 0, num_worlds)
+    data.geom_cube = _array([g.cube_scale for g in geoms], wp.vec3, device, 3)
+    data.geom_cube_cap = _array([g.cube_cap for g in geoms], wp.vec2, device, 2)
     data.plane = _array([i for i, g in enumerate(geoms) if g.mesh < 0], int, device)
 
 
-def _images(texture: Texture) -> list[NDArray[np.uint8]]:
-    """The images of a texture, (H, W, 3): all mip levels from the finest on, or the six faces of a cube."""
-    if texture.kind != "2d":
-        return list(texture.pixels)
-    levels = [texture.pixels]
-    image = texture.pixels.astype(np.float32)
-    while max(image.shape[:2]) > 1:
+def _images(texture: Texture, on_geoms: bool) -> list[NDArray[np.uint8]]:
+    """The images of a texture, (H, W, 3): all mip levels from the finest on, six faces a level if it is a cube.
+
+    Only the finest level of a cube is looked at if no geom has it: the sky is far away at every size of picture.
+    """
+    cube = texture.kind != "2d"
+    image = texture.pixels.reshape(-1, *texture.pixels.shape[-3:])  # (1 or 6, H, W, 3)
+    levels = [*image]
+    image = image.astype(np.float32)
+    while max(image.shape[1:3]) > 1 and (on_geoms or not cube):
         # an odd last row or column counts twice, so that every size has a next one
-        image = np.pad(image, ((0, image.shape[0] % 2), (0, image.shape[1] % 2), (0, 0)), mode="edge")
-        h, w = image.shape[0] // 2, image.shape[1] // 2
-        image = image.reshape(h, 2, w, 2, 3).mean(axis=(1, 3))
-        levels.append(np.rint(image).astype(np.uint8))
+        image = np.pad(image, ((0, 0), (0, image.shape[1] % 2), (0, image.shape[2] % 2), (0, 0)), mode="edge")
+        n, h, w = image.shape[0], image.shape[1] // 2, image.shape[2] // 2
+        image = image.reshape(n, h, 2, w, 2, 3).mean(axis=(2, 4))
+        levels += [*np.rint(image).astype(np.uint8)]
     return levels
 
 
@@ -156,8 +161,9 @@ def _texture_unit(image: NDArray[np.uint8], repeats: bool, device: wp.Device) ->
 
 def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp.Texture2D, ...]:  # pyright: ignore[reportInvalidTypeForm]
     texels, level, first, size, units = [np.zeros(0, np.uint64)], [0], [], [], []
-    for texture in scene.textures:
-        for image in _images(texture):
+    on_geoms = {geom.material.texture for geom in scene.geoms}
+    for i, texture in enumerate(scene.textures):
+        for image in _images(texture, i in on_geoms):
             size.append((image.shape[1], image.shape[0]))
             if device.is_cuda:
                 units.append(_texture_unit(image, texture.kind == "2d", device))
@@ -168,6 +174,7 @@ def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp
     data.texel = wp.array(np.concatenate(texels), dtype=wp.uint64, device=device)
     data.texture_unit = wp.array(np.array([unit.id for unit in units], np.uint64), dtype=wp.uint64, device=device)
     data.texture_level = _array(level, int, device)
+    data.texture_cube = _array([texture.kind != "2d" for texture in scene.textures], int, device)
     first += [0] * (len(size) - len(first))  # texture units know where their images are
     words = [at | (width << 32) | (height << 48) for at, (width, height) in zip(first, size, strict=True)]
     data.texture_image = wp.array(np.array(words, np.uint64), dtype=wp.uint64, device=device)
@@ -200,12 +207,14 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
     _pack_meshes(data, scene.meshes, device)
     _pack_geoms(data, scene, device, num_worlds)
     units = _pack_textures(data, scene, device)
+    used = [scene.textures[geom.material.texture].kind for geom in scene.geoms if geom.material.texture >= 0]
     _pack_lights(data, scene, device, num_worlds)
     data.near, data.far = scene.near_m, scene.far_m
     clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
     return PackedScene(
         data=data,
-        has_textures=bool((data.geom_texture.numpy() >= 0).any()),
+        has_textures=bool(used),
+        has_cubes=any(kind != "2d" for kind in used),
         spots=tuple(light.kind == "spot" for light in scene.lights),
         units=units,
         worst_clusters=sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0),

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.scene.material import Material, Texture
-from rollfilm.scene.mujoco_values import vector4
+from rollfilm.scene.mujoco_values import vector3, vector4
 
-__all__ = ["geom_material", "model_textures", "texture_mapping"]
+__all__ = ["cube_mapping", "geom_material", "model_textures", "texture_mapping"]
 
 #: What MuJoCo's compiler writes where a geom has no colour of its own.
 _NO_COLOUR = (0.5, 0.5, 0.5, 1.0)
@@ -76,6 +76,24 @@ def texture_mapping(model: mujoco.MjModel, geom: int, *, own_uvs: bool) -> tuple
     left = 0.5 * times[0] if size[0] > 0 else 0.0
     top = 0.5 * times[1] if size[1] > 0 else 0.0
     return (scale[0], scale[1]), (left - shift, 1.0 - top + shift)
+
+
+def cube_mapping(model: mujoco.MjModel, geom: int) -> tuple[tuple[float, float, float], tuple[float, float]]:
+    """From a point in a geom's frame to a direction in its cube texture (``Geom.cube_scale`` and ``Geom.cube_cap``).
+
+    MuJoCo takes the point in the coordinates of the display list, which for primitives is a shape of size 1, and with ``texuniform``
+    multiplies it with the size (``settexture`` and ``renderGeom`` in render_gl3.c). Each half sphere of a capsule is a list of its own.
+    """
+    kind = int(model.geom_type[geom])
+    x, y, z = (float(s) for s in model.geom_size[geom])
+    if kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER):
+        x, y, z = x, x, x if kind == mujoco.mjtGeom.mjGEOM_SPHERE else y
+    of_list = kind in (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_SDF)
+    material = int(model.geom_matid[geom])
+    uniform = material >= 0 and bool(model.mat_texuniform[material])
+    scale = tuple((s if uniform else 1.0) / (1.0 if of_list else s or 1.0) for s in (x, y, z))
+    cap = (z, z / x) if kind == mujoco.mjtGeom.mjGEOM_CAPSULE and x > 0 else (0.0, 0.0)
+    return vector3(scale), cap
 
 
 def model_textures(model: mujoco.MjModel) -> tuple[tuple[Texture, ...], int]:

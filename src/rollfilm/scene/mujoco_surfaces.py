@@ -15,7 +15,7 @@ from rollfilm.scene.cache import cached_levels
 from rollfilm.scene.corners import face_normals
 from rollfilm.scene.levels import LevelConfig, Surface
 from rollfilm.scene.mesh import Mesh
-from rollfilm.scene.mujoco_materials import geom_material, texture_mapping
+from rollfilm.scene.mujoco_materials import cube_mapping, geom_material, texture_mapping
 from rollfilm.scene.mujoco_values import vector3, vector4
 from rollfilm.scene.primitive_uvs import Mapping, box_uvs, capsule_uvs, cylinder_uvs, sphere_uvs, with_uvs
 from rollfilm.scene.scene import Geom
@@ -100,6 +100,7 @@ def _has_own_uvs(model: mujoco.MjModel, geom: int) -> bool:
 def _geom(model: mujoco.MjModel, geom: int, mesh: int) -> Geom:
     material = geom_material(model, geom)
     scale, offset = texture_mapping(model, geom, own_uvs=_has_own_uvs(model, geom))
+    cube_scale, cube_cap = cube_mapping(model, geom)
     plane = mesh < 0
     return Geom(
         name=model.geom(geom).name,
@@ -112,6 +113,8 @@ def _geom(model: mujoco.MjModel, geom: int, mesh: int) -> Geom:
         plane_half_size=(float(model.geom_size[geom, 0]), float(model.geom_size[geom, 1])) if plane else (0.0, 0.0),
         uv_scale=scale,
         uv_offset=offset,
+        cube_scale=cube_scale,
+        cube_cap=cube_cap,
     )
 
 
@@ -160,7 +163,6 @@ def _geom_name(model: mujoco.MjModel, geom: int) -> str:
 def _warn_of_looks(model: mujoco.MjModel, geoms: list[Geom], warnings: list[str]) -> None:
     """One line for each way in which surfaces look other than in MuJoCo, with how many and the first of them."""
     translucent = [g for g in geoms if g.material.rgba[3] < 1]
-    cubes = [g for g in geoms if g.material.texture >= 0 and model.tex_type[g.material.texture] != mujoco.mjtTexture.mjTEXTURE_2D]
-    for found, what in ((translucent, "drawn opaque, though their alpha is below 1"), (cubes, "drawn without their cube textures")):
+    for found, what in ((translucent, "drawn opaque, though their alpha is below 1"),):
         if found:
             warnings.append(f"{len(found)} geoms are {what}; the first is geom {_geom_name(model, found[0].source_id)}")

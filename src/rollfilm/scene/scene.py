@@ -28,6 +28,9 @@ class Geom:
         material: what it is made of.
         uv_scale, uv_offset: texture coordinates are ``scale * uv + offset`` with the mesh's own ``uv`` where it has them, and the
             x and y of a point in the geom's frame (metres) where it has none, and on planes.
+        cube_scale: (3,); a cube texture is seen along ``scale * point`` with the point in the geom's frame.
+        cube_cap: (2,) of capsules, whose half spheres are textured by another scale: half the length of the straight part, metres, and
+            how many times more z counts beyond it. 0 for all else.
     """
 
     name: str
@@ -40,6 +43,8 @@ class Geom:
     plane_half_size: tuple[float, float] = (0.0, 0.0)
     uv_scale: tuple[float, float] = (1.0, 1.0)
     uv_offset: tuple[float, float] = (0.0, 0.0)
+    cube_scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    cube_cap: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

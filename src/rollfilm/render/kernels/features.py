@@ -9,12 +9,13 @@ class Features:
 
     Attributes:
         rgb, depth, segmentation: outputs.
-        textures: some geom has a 2D texture.
+        textures: some geom has a texture.
         skybox: the background is a cube map, else black.
         planes: how many there are.
         lights: for every light besides the headlight whether it is a spot.
         sizes: geoms have sizes of their own in some world.
         headlights: worlds have headlights of their own.
+        cubes: some geom's texture is a cube.
     """
 
     rgb: bool
@@ -26,3 +27,4 @@ class Features:
     lights: tuple[bool, ...]
     sizes: bool = False
     headlights: bool = False
+    cubes: bool = False

@@ -10,7 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import Point
-from rollfilm.render.kernels.texture import cube_sampling, image_size
+from rollfilm.render.kernels.texture import cube_face, cube_sampling, image_size, on_face
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
     SceneData,
@@ -68,6 +68,9 @@ class Surface:
     u: wp.vec3  # texture coordinates from the point that is seen, but for their offset
     v: wp.vec3
     uv_offset: wp.vec2
+    cube: int  # 1 if the texture is a cube: u, v and w are then the axes of its direction
+    w: wp.vec3
+    w_offset: float
 
 
 @wp.func
@@ -149,6 +152,34 @@ def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: 
 
 
 @wp.func
+def map_cube(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int, plain: Surface):
+    """The direction in a geom's cube texture from the point that is seen.
+
+    Beyond the straight part of a capsule z counts more or less than within it. A texture grows with its geom.
+    """
+    surface = plain
+    surface.cube = 1
+    scale = scene.geom_cube[geom]
+    cap = scene.geom_cube_cap[geom]
+    shift = float(0.0)
+    if cap[0] > 0.0:
+        t = scene.triangle[scene.mesh_triangle[scene.geom_mesh[eye.world, geom]] + triangle]
+        z = (scene.vertex[t[0]][2] + scene.vertex[t[1]][2] + scene.vertex[t[2]][2]) / 3.0
+        if wp.abs(z) > cap[0]:
+            end = wp.where(z > 0.0, cap[0], -cap[0])
+            shift = scale[2] * end * (1.0 - cap[1])
+            scale = wp.vec3(scale[0], scale[1], scale[2] * cap[1])
+    rotation = world.geom_normal[eye.world, geom]
+    origin = world.geom_position[eye.world, geom] - eye.position
+    surface.u = scale[0] * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
+    surface.v = scale[1] * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
+    surface.w = scale[2] * wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
+    surface.uv_offset = -wp.vec2(wp.dot(surface.u, origin), wp.dot(surface.v, origin))
+    surface.w_offset = shift - wp.dot(surface.w, origin)
+    return surface
+
+
+@wp.func
 def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int, normal_matrix: wp.mat33):
     """Set up a triangle for shading.
 
@@ -192,18 +223,50 @@ def load_plane(world: WorldData, eye: Eye, geom: int):
 
 
 @wp.func
-def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
-    """Texture coordinates and their change to the next column and row. Free of branches, for vector units."""
+def surface_moves(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+    """How far the point that is seen moves to the next column and row. Free of branches, for vector units."""
     along = wp.dot(surface.facet, ray)
     share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
     # the next pixel sees another depth: what keeps the point on the surface
     move_x = depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) * share))
     move_y = depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) * share))
+    return move_x, move_y
+
+
+@wp.func
+def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+    """Texture coordinates and their change to the next column and row. Free of branches, for vector units."""
+    move_x, move_y = surface_moves(eye, surface, ray, depth)
     point = depth * ray
     uv = wp.vec2(wp.dot(surface.u, point) + surface.uv_offset[0], wp.dot(surface.v, point) + surface.uv_offset[1])
     uv_x = wp.vec2(wp.dot(surface.u, move_x), wp.dot(surface.v, move_x))
     uv_y = wp.vec2(wp.dot(surface.u, move_y), wp.dot(surface.v, move_y))
     return uv, uv_x, uv_y
+
+
+@wp.func
+def cube_direction(surface: Surface, move: wp.vec3):
+    """How much the direction in a cube texture changes along a way in the world."""
+    return wp.vec3(wp.dot(surface.u, move), wp.dot(surface.v, move), wp.dot(surface.w, move))
+
+
+@wp.func
+def cube_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+    """The face of a cube texture, the place on it (v down from its first row), and its change to the next column and row."""
+    move_x, move_y = surface_moves(eye, surface, ray, depth)
+    direction = cube_direction(surface, depth * ray) + wp.vec3(surface.uv_offset[0], surface.uv_offset[1], surface.w_offset)
+    face = cube_face(direction)
+    place = on_face(face, direction)
+    x = on_face(face, cube_direction(surface, move_x))
+    y = on_face(face, cube_direction(surface, move_y))
+    share = 0.5 / wp.max(place[2], 1.0e-20)
+    right = place[0] * share
+    down = place[1] * share
+    # the quotient of two linear functions; what is beyond the face by rounding is not
+    uv = wp.vec2(wp.clamp(right + 0.5, 0.0, 1.0), wp.clamp(down + 0.5, 0.0, 1.0))
+    uv_x = wp.vec2(x[0] * share - 2.0 * right * share * x[2], x[1] * share - 2.0 * down * share * x[2])
+    uv_y = wp.vec2(y[0] * share - 2.0 * right * share * y[2], y[1] * share - 2.0 * down * share * y[2])
+    return face, uv, uv_x, uv_y
 
 
 @cache
@@ -233,7 +296,13 @@ def shading(features: Features, *, hardware: bool):
                 surface.last_image = scene.texture_level[texture + 1] - 1
                 size = image_size(scene.texture_image[surface.image])
                 surface.texture_size = wp.vec2(float(size[0]), float(size[1]))
-                surface = map_texture(scene, world, eye, geom, surface)
+                flat = bool(True)
+                if wp.static(features.cubes):
+                    if scene.texture_cube[texture] == 1:
+                        flat = False
+                        surface = map_cube(scene, world, eye, geom, key_triangle(key), surface)
+                if flat:
+                    surface = map_texture(scene, world, eye, geom, surface)
         return surface
 
     @wp.func

@@ -15,6 +15,7 @@ from rollfilm.render.kernels.shade import (
     Eye,
     Plane,
     Surface,
+    cube_coordinates,
     make_eye,
     make_plane,
     make_point,
@@ -26,7 +27,7 @@ from rollfilm.render.kernels.shade import (
     texture_coordinates,
     to_byte,
 )
-from rollfilm.render.kernels.texture import mip_level, trilinear_unit
+from rollfilm.render.kernels.texture import mip_level, trilinear_face_unit, trilinear_unit
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
 #: Threads of a block. Five blocks on a multiprocessor leave 96 registers a thread: fewer blocks wait too much, more spill too much.
@@ -45,8 +46,14 @@ def shade_kernel(features: Features):
         point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
         lit = light(scene, world, eye.world, eye.position, eye.forward, point)
         color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
+        if wp.static(features.cubes):
+            if surface.cube == 1:
+                face, place, place_x, place_y = cube_coordinates(eye, surface, ray, depth)
+                levels = (surface.last_image - surface.image + 1) // 6
+                wanted = mip_level(surface.texture_size, place_x, place_y)
+                color = wp.cw_mul(color, trilinear_face_unit(scene, surface.image + face, levels, place, wanted))
         if wp.static(features.textures):
-            if surface.textured == 1:
+            if surface.textured == 1 and surface.cube == 0:
                 uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth)
                 level = mip_level(surface.texture_size, uv_x, uv_y)
                 color = wp.cw_mul(color, trilinear_unit(scene, surface.image, surface.last_image, uv[0], uv[1], level))

@@ -10,8 +10,18 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import lighting
-from rollfilm.render.kernels.shade import SURFACE, Eye, make_point, pixel_ray, seen_depth, shading, texture_coordinates, to_byte
-from rollfilm.render.kernels.texture import TOTAL_WEIGHT, bilinear, lane_colors, mip_level
+from rollfilm.render.kernels.shade import (
+    SURFACE,
+    Eye,
+    cube_coordinates,
+    make_point,
+    pixel_ray,
+    seen_depth,
+    shading,
+    texture_coordinates,
+    to_byte,
+)
+from rollfilm.render.kernels.texture import TOTAL_WEIGHT, bilinear, lane_colors, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 
 ROW_CHUNK = wp.constant(64)
@@ -106,8 +116,10 @@ def chunk_shading(features: Features):
         tex_u = ChunkOfFloats()
         tex_v = ChunkOfFloats()
         level = ChunkOfFloats()
+        cube_lanes = ChunkOfKeys()
         empty = int(0)
         textured = int(0)
+        cubes = int(0)
         i = int(0)
         while i < count:
             if keys[i] == EMPTY_KEY:
@@ -117,7 +129,7 @@ def chunk_shading(features: Features):
                 # neighbours mostly see the same triangle: set it up once
                 which = keys[i] & SURFACE
                 surface = load_surface(scene, world, eye, keys[i])
-                textured += surface.textured
+                textured += surface.textured - surface.cube
                 j = int(i)
                 while j < count and (keys[j] & SURFACE) == which:
                     j += 1
@@ -138,8 +150,19 @@ def chunk_shading(features: Features):
                     exponent[j] = surface.finish[2]
                     depth[j] = seen_depth(keys[j])
                     j += 1
+                if wp.static(features.cubes):
+                    if surface.cube == 1:
+                        levels = (surface.last_image - surface.image + 1) // 6
+                        j = wp.max(i, 0)
+                        while j < end:
+                            face, place, place_x, place_y = cube_coordinates(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
+                            wanted = mip_level(surface.texture_size, place_x, place_y)
+                            cube_lanes[j] = trilinear_face(scene, surface.image + face, levels, place, wanted)
+                            painted[j] = 2
+                            cubes = 1
+                            j += 1
                 if wp.static(features.textures):
-                    if surface.textured == 1:
+                    if surface.textured == 1 and surface.cube == 0:
                         j = wp.max(i, 0)
                         while j < end:
                             uv, uv_x, uv_y = texture_coordinates(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
@@ -176,6 +199,15 @@ def chunk_shading(features: Features):
                     red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 1, paint[0], 1.0)
                     green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 1, paint[1], 1.0)
                     blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 1, paint[2], 1.0)
+                    j += 1
+        if wp.static(features.cubes):
+            if cubes > 0:
+                j = int(0)
+                while j < count:
+                    paint = lane_colors(cube_lanes[j])
+                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 2, paint[0], 1.0)
+                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 2, paint[1], 1.0)
+                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 2, paint[2], 1.0)
                     j += 1
         if empty > 0:
             j = int(0)

@@ -112,58 +112,95 @@ def trilinear_unit(scene: SceneData, first: int, last: int, u: float, v: float, 
     return color
 
 
+@wp.func
+def cube_face(direction: wp.vec3):
+    """The face of a cube map that is seen along a direction, 0 to 5 (OpenGL 2.1, table 3.19)."""
+    x = wp.abs(direction[0])
+    y = wp.abs(direction[1])
+    z = wp.abs(direction[2])
+    axis = int(2)
+    if x >= y and x >= z:
+        axis = 0
+    elif y >= z:
+        axis = 1
+    face = 2 * axis
+    if direction[axis] < 0.0:
+        face += 1
+    return face
+
+
+@wp.func
+def on_face(face: int, v: wp.vec3):
+    """What a vector is in the axes of a face: right, down, and into it."""
+    if face == 0:
+        return wp.vec3(-v[2], -v[1], v[0])
+    if face == 1:
+        return wp.vec3(v[2], -v[1], -v[0])
+    if face == 2:
+        return wp.vec3(v[0], v[2], v[1])
+    if face == 3:
+        return wp.vec3(v[0], -v[2], -v[1])
+    if face == 4:
+        return wp.vec3(v[0], -v[1], v[2])
+    return wp.vec3(-v[0], -v[1], -v[2])
+
+
+@wp.func
+def bilinear_face(scene: SceneData, image: wp.uint64, s: float, t: float, major: float, weight: int):
+    """A face of a cube map at (s, t), right and down from its middle, both at most ``major``; times ``weight``."""
+    n = image_size(image)[0]
+    half = 128.0 * float(n) / major
+    limit = (n - 1) << 8
+    px = wp.clamp(int((s + major) * half) - 128, 0, limit)
+    py = wp.clamp(int((t + major) * half) - 128, 0, limit)
+    x0 = px >> 8
+    y0 = py >> 8
+    return four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, weight)
+
+
+@wp.func
+def trilinear_face(scene: SceneData, first: int, levels: int, uv: wp.vec2, level: float):
+    """A face of a cube map, whose finest image is ``first``, between two of its mip levels; v down from its first row.
+
+    A weighted sum, as ``lane_colors`` takes it.
+    """
+    fine = int(wp.min(level, float(levels - 1)) * 256.0)
+    image = first + 6 * (fine >> 8)
+    part = (fine & 255) * (TOTAL_WEIGHT >> 8)
+    s = uv[0] - 0.5
+    t = uv[1] - 0.5
+    lanes = bilinear_face(scene, scene.texture_image[image], s, t, 0.5, TOTAL_WEIGHT - part)
+    if part > 0:
+        lanes += bilinear_face(scene, scene.texture_image[image + 6], s, t, 0.5, part)
+    return lanes
+
+
+@wp.func
+def trilinear_face_unit(scene: SceneData, first: int, levels: int, uv: wp.vec2, level: float):
+    """The same by a GPU's texture units; 0 to 1."""
+    fine = int(wp.min(level, float(levels - 1)) * 256.0)
+    image = first + 6 * (fine >> 8)
+    color = texture_unit(scene.texture_unit[image], uv[0], uv[1])
+    if (fine & 255) > 0:
+        color += (texture_unit(scene.texture_unit[image + 6], uv[0], uv[1]) - color) * (float(fine & 255) * (1.0 / 256.0))
+    return color
+
+
 @cache
 def cube_sampling(*, hardware: bool):
-    """The function that samples cube maps: by a GPU's texture units, or by arithmetic.
+    """The function that samples the finest level of cube maps: by a GPU's texture units, or by arithmetic.
 
     Both filter with weights of eight bits, so that they agree to less than a step of a byte.
     """
 
     @wp.func
     def cube_map(scene: SceneData, texture: int, direction: wp.vec3):
-        """Six images (+x, -x, +y, -y, +z, -z) seen along ``direction``; 0 to 1. OpenGL 2.1, table 3.19."""
-        x = wp.abs(direction[0])
-        y = wp.abs(direction[1])
-        z = wp.abs(direction[2])
-        face = int(0)
-        major = wp.max(x, wp.max(y, z))
-        s = float(0.0)
-        t = float(0.0)
-        if x >= y and x >= z:
-            t = -direction[1]
-            if direction[0] >= 0.0:
-                s = -direction[2]
-            else:
-                face = 1
-                s = direction[2]
-        elif y >= z:
-            s = direction[0]
-            if direction[1] >= 0.0:
-                face = 2
-                t = direction[2]
-            else:
-                face = 3
-                t = -direction[2]
-        else:
-            t = -direction[1]
-            if direction[2] >= 0.0:
-                face = 4
-                s = direction[0]
-            else:
-                face = 5
-                s = -direction[0]
+        """Six images (+x, -x, +y, -y, +z, -z) seen along ``direction``; 0 to 1."""
+        face = cube_face(direction)
+        place = on_face(face, direction)
         number = scene.texture_level[texture] + face
         if wp.static(hardware):
-            return texture_unit(scene.texture_unit[number], 0.5 * s / major + 0.5, 0.5 * t / major + 0.5)
-        image = scene.texture_image[number]
-        n = image_size(image)[0]
-        half = 128.0 * float(n) / major
-        limit = (n - 1) << 8
-        px = wp.clamp(int((s + major) * half) - 128, 0, limit)
-        py = wp.clamp(int((t + major) * half) - 128, 0, limit)
-        x0 = px >> 8
-        y0 = py >> 8
-        lanes = four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, TOTAL_WEIGHT)
-        return lane_colors(lanes)
+            return texture_unit(scene.texture_unit[number], 0.5 * place[0] / place[2] + 0.5, 0.5 * place[1] / place[2] + 0.5)
+        return lane_colors(bilinear_face(scene, scene.texture_image[number], place[0], place[1], place[2], TOTAL_WEIGHT))
 
     return cube_map

@@ -48,10 +48,13 @@ class SceneData:
     geom_uv: wp.array(dtype=wp.vec4)  # (G,) scale and offset
     geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame
     geom_texture: wp.array2d(dtype=int)  # (B, G) -1 for none
+    geom_cube: wp.array(dtype=wp.vec3)  # (G,) from a point in the geom's frame to a direction of its cube texture
+    geom_cube_cap: wp.array(dtype=wp.vec2)  # (G,) of capsules: half the straight part, and how much more z counts beyond it
     plane: wp.array(dtype=int)  # geoms that are planes
     texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, in tiles of 4 x 4, all images one after the other
     texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
-    texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, or the face +x of a cube
+    texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, of a cube the face +x of it
+    texture_cube: wp.array(dtype=int)  # (textures,) 1 for six faces a level instead of one image
     texture_image: wp.array(dtype=wp.uint64)  # (images,) first texel, width << 32, height << 48: one word to look up
     skybox: int  # texture or -1
     light_ambient: wp.array2d(dtype=wp.vec3)  # (B, lights)
