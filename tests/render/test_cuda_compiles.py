@@ -1,5 +1,7 @@
 """The kernels of a GPU compile, also where there is none: NVIDIA's compiler comes with Warp."""
 
+import dataclasses
+
 import pytest
 import warp as wp
 
@@ -10,11 +12,19 @@ from rollfilm.render.kernels.shade_column import shade_kernel
 EVERYTHING = Features(rgb=True, depth=True, segmentation=True, textures=True, skybox=True, planes=2, lights=(False, True), cubes=True)
 NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, skybox=False, planes=0, lights=())
 
+FLAT = dataclasses.replace(EVERYTHING, flat=True)
+
 
 @pytest.mark.parametrize(
     "module",
-    [lambda: batch.cull.module, lambda: place.place.module, lambda: shade_kernel(EVERYTHING).module, lambda: shade_kernel(NOTHING).module],
-    ids=["stages", "place", "shade everything", "shade depth"],
+    [
+        lambda: batch.cull.module,
+        lambda: place.place.module,
+        lambda: shade_kernel(EVERYTHING).module,
+        lambda: shade_kernel(NOTHING).module,
+        lambda: shade_kernel(FLAT).module,
+    ],
+    ids=["stages", "place", "shade everything", "shade depth", "shade flat"],
 )
 def test_kernels_compile_for_a_gpu(module, tmp_path):
     if wp.get_cuda_toolkit_version() is None:

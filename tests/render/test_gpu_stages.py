@@ -26,6 +26,9 @@ def plain_scene():
 @pytest.fixture(scope="module")
 def renderer():
     requests = [CameraRequest(name, height, width, ALL) for name, height, width in CAMERAS]
+    front = plain_scene().camera("front")
+    lenses = {"shifted": {"fx": 60.0, "fy": 45.0, "cx": 30.0, "cy": 5.0}, "flat": {"extent_y_m": 2.0}}
+    requests += [CameraRequest(dataclasses.replace(front, name=name, **lens), 37, 90, ALL) for name, lens in lenses.items()]
     renderer = BatchRenderer(plain_scene(), NUM_WORLDS, requests)
     yield renderer
     renderer.close()

@@ -102,14 +102,19 @@ def test_lenses():
       <camera name="shifted" sensorsize=".0036 .0024" focal=".004 .004" principal=".0005 0" resolution="300 200"/>
       <camera name="stretched" sensorsize=".0036 .0024" focal=".006 .004" resolution="300 200"/>
       <camera name="flat" projection="orthographic" fovy="2"/></worldbody></mujoco>""")
-    plain, sized, sensor, _, _, flat = scene.cameras
+    plain, sized, sensor, shifted, stretched, flat = scene.cameras
     assert plain.fov_y_rad == pytest.approx(math.radians(60))
     assert (plain.height, plain.width) == (None, None)
     assert (sized.height, sized.width) == (240, 320)
     assert sensor.fov_y_rad == pytest.approx(2 * math.atan(0.0012 / 0.004))
     assert (sensor.height, sensor.width) == (200, 300)
-    assert flat.fov_y_rad == pytest.approx(math.radians(45))
-    assert [line.split()[1] for line in scene.warnings] == ["shifted", "stretched", "flat"]
+    # lengths of the sensor in its pixels; a focal length of .004 m on .0024 m of 200 rows is 333.3 pixels
+    assert (sensor.fx, sensor.fy, sensor.cx, sensor.cy) == pytest.approx((1000 / 3, 1000 / 3, 150, 100))
+    assert shifted.cx == pytest.approx(150 - 300 * 0.0005 / 0.0036)
+    assert (stretched.fx, stretched.fy) == pytest.approx((500, 1000 / 3))
+    assert flat.orthographic
+    assert flat.extent_y_m == 2
+    assert not scene.warnings
 
 
 def test_a_sensor_sees_what_mujoco_sees(mujoco_picture):

@@ -1,6 +1,7 @@
 """``recording.json``, which says what was recorded and how, and ``episodes.jsonl``, a line for each finished episode."""
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -134,9 +135,15 @@ def _describe_camera(camera: CameraRequest, fov_y_rad: float | None) -> dict[str
         "height": camera.height,
         "pad_right": width - camera.width,
         "pad_bottom": height - camera.height,
-        "fov_y_rad": camera.camera.fov_y_rad if isinstance(camera.camera, Camera) else fov_y_rad,
+        "fov_y_rad": _fov_y_rad(camera.camera, camera.height, camera.width) if isinstance(camera.camera, Camera) else fov_y_rad,
         "outputs": list(camera.outputs),
     }
+
+
+def _fov_y_rad(camera: Camera, height: int, width: int) -> float | None:
+    """The vertical field of view of a picture; an orthographic camera has none."""
+    lens = camera.intrinsics(height, width)
+    return None if camera.orthographic else math.atan2(lens.cy, lens.fy) + math.atan2(height - lens.cy, lens.fy)
 
 
 def _now() -> str:
@@ -225,7 +232,7 @@ def describe_env(env: Any) -> EnvDescription:
         control_mode=env.control_mode,
         engine=config.engine,
         device=config.device,
-        fov_y_rad={} if scene is None else {camera.name: camera.fov_y_rad for camera in scene.cameras},
+        fov_y_rad={} if scene is None else {c.name: c.fov_y_rad for c in scene.cameras if not c.orthographic},
     )
 
 

@@ -8,7 +8,7 @@ import warp as wp
 
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.types import Pictures, ViewBatch
+from rollfilm.render.kernels.types import Lens, Pictures, ViewBatch
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import PackedScene
@@ -34,10 +34,10 @@ class CameraMember:
 
 
 def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera]) -> list[list[CameraMember]]:
-    """The cameras that share a size and outputs, and so are rendered together."""
-    groups: dict[tuple[int, int, frozenset[str]], list[CameraMember]] = {}
+    """The cameras that share a size, outputs and a kind of lens, and so are rendered together."""
+    groups: dict[tuple[int, int, frozenset[str], bool], list[CameraMember]] = {}
     for i, (request, camera) in enumerate(zip(requests, cameras, strict=True)):
-        key = (request.height, request.width, frozenset(request.outputs))
+        key = (request.height, request.width, frozenset(request.outputs), camera.orthographic)
         groups.setdefault(key, []).append(CameraMember(i, request, camera))
     return list(groups.values())
 
@@ -71,8 +71,7 @@ class CameraBatch:
         data = packed.data
         views = ViewBatch()
         views.camera = wp.array(np.array([m.index for m in members], np.int32), dtype=int, device=device)
-        focal = [0.5 * height / np.tan(0.5 * m.camera.fov_y_rad) for m in members]
-        views.focal = wp.array(np.array(focal, np.float32), dtype=float, device=device)
+        views.lens = _pack_lenses(members, device)
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
         views.height, views.width, views.lod_pixels = height, width, options.lod_pixels
         num_views, pixels = num_worlds * len(members), height * width
@@ -91,6 +90,7 @@ class CameraBatch:
             planes=data.plane.shape[0],
             lights=packed.spots,
             cubes=packed.has_cubes,
+            flat=members[0].camera.orthographic,
         )
         names = tuple(m.request.name for m in members)
         return cls(names, views, pictures, features, num_views, {name: outputs[name] for name in asked})
@@ -106,6 +106,14 @@ class CameraBatch:
                 arrays[output] = _exported(array[k * num_worlds : (k + 1) * num_worlds].reshape(shape))
             frames[name] = CameraFrames(**arrays)
         return frames
+
+
+def _pack_lenses(members: Sequence[CameraMember], device: wp.Device) -> wp.array:
+    """The lenses of cameras, the same in all worlds."""
+    lenses = np.zeros((len(members), 1), dtype=Lens.numpy_dtype())
+    for row, member in zip(lenses, members, strict=True):
+        row[0] = (*member.camera.intrinsics(member.request.height, member.request.width), member.camera.orthographic)
+    return wp.array(lenses, dtype=Lens, device=device)
 
 
 def _exported(array: wp.array):

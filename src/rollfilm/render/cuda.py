@@ -9,7 +9,7 @@ from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
-from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, SceneData, WorldData
+from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, Lens, SceneData, WorldData
 
 __all__ = ["CudaPipeline"]
 
@@ -47,6 +47,7 @@ class CudaPipeline:
         lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
         lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
         lists.first = wp.empty((most_views, num_geoms), dtype=int, device=device)
+        lists.lens = wp.empty(most_views, dtype=Lens, device=device)
         worst = max(1, most_views * worst_clusters)
         lists.cluster = _segments(min(worst, MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
         lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)

@@ -1,6 +1,6 @@
 """The engine-free description of what can be seen: meshes, materials, textures, lights, cameras."""
 
-from rollfilm.scene.camera import Camera
+from rollfilm.scene.camera import Camera, Intrinsics
 from rollfilm.scene.light import Headlight, Light
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mesh import Mesh, MeshLevel
@@ -15,6 +15,7 @@ __all__ = [
     "Follow",
     "Geom",
     "Headlight",
+    "Intrinsics",
     "Light",
     "Material",
     "Mesh",

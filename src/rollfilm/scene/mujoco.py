@@ -87,7 +87,7 @@ def load_scene(source: "str | Path | mujoco.MjModel", *, geom_groups: Sequence[i
     warnings: list[str] = []
     textures, skybox = model_textures(model)
     geoms, meshes = model_geoms(model, groups, warnings)
-    cameras = model_cameras(model, warnings)
+    cameras = model_cameras(model)
     lights = model_lights(model, warnings)
     extent = float(model.stat.extent)
     _warn_of_what_is_not_drawn(model, warnings)

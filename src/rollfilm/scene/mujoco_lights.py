@@ -28,9 +28,6 @@ _FOLLOW = {
 #: What MuJoCo's renderer adds to everything where no light at all is on (``initLights`` in render_gl3.c).
 _AMBIENT_WITHOUT_LIGHTS = (0.3, 0.3, 0.3)
 
-#: The field of view of MuJoCo's free camera, for cameras that have none of their own.
-_DEFAULT_FOV_Y_RAD = math.radians(45.0)
-
 
 def model_headlight(model: mujoco.MjModel, lights: tuple[Light, ...]) -> Headlight | None:
     """The headlight if it is on. Where nothing shines at all, the ambient light that MuJoCo's renderer puts in its place."""
@@ -74,32 +71,32 @@ def model_lights(model: mujoco.MjModel, warnings: list[str]) -> tuple[Light, ...
     return tuple(lights)
 
 
-def model_cameras(model: mujoco.MjModel, warnings: list[str]) -> tuple[Camera, ...]:
-    """Every camera; those without a name are called ``camera_<id>``. What a pinhole cannot express adds a warning."""
-    return tuple(_camera(model, i, model.camera(i).name or f"camera_{i}", warnings) for i in range(model.ncam))
+def model_cameras(model: mujoco.MjModel) -> tuple[Camera, ...]:
+    """Every camera; those without a name are called ``camera_<id>``."""
+    return tuple(_camera(model, i, model.camera(i).name or f"camera_{i}") for i in range(model.ncam))
 
 
-def _camera(model: mujoco.MjModel, i: int, name: str, warnings: list[str]) -> Camera:
+def _camera(model: mujoco.MjModel, i: int, name: str) -> Camera:
+    placement = _camera_placement(model, i)
     columns, rows = (int(x) for x in model.cam_resolution[i])
-    has_size = columns > 1 and rows > 1
-    fov_y_rad = math.radians(float(model.cam_fovy[i]))
-    sensor = model.cam_sensorsize[i].astype(np.float64)
+    # 1 x 1 stands for a model that does not say
+    size = (rows, columns) if rows > 1 and columns > 1 else (None, None)
     if model.cam_projection[i] == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC:
-        warnings.append(f"camera {name} is orthographic; it films as a pinhole of 45 degrees")
-        fov_y_rad = _DEFAULT_FOV_Y_RAD
-    elif sensor.min() > 0:
-        focal_x, focal_y, center_x, center_y = (float(x) for x in model.cam_intrinsic[i])
-        fov_y_rad = 2.0 * math.atan(0.5 * sensor[1] / focal_y)
-        if abs(center_x) > 1e-6 * sensor[0] or abs(center_y) > 1e-6 * sensor[1]:
-            warnings.append(f"camera {name} has its principal point off the middle; it films with the point in the middle")
-        if has_size and abs(focal_x * columns / sensor[0] - focal_y * rows / sensor[1]) > 1e-3 * focal_y * rows / sensor[1]:
-            warnings.append(f"camera {name} has pixels that are not square; it films with square ones, its vertical field of view kept")
+        return Camera(name, placement, height=size[0], width=size[1], extent_y_m=float(model.cam_fovy[i]))
+    sensor_x, sensor_y = (float(x) for x in model.cam_sensorsize[i])
+    if not (sensor_x > 0 and sensor_y > 0):
+        return Camera(name, placement, math.radians(float(model.cam_fovy[i])), *size)
+    # lengths on the sensor, the principal point from its middle: to the right and down, where MuJoCo moves the picture's middle
+    focal_x, focal_y, center_x, center_y = (float(x) for x in model.cam_intrinsic[i])
     return Camera(
-        name=name,
-        placement=_camera_placement(model, i),
-        fov_y_rad=fov_y_rad,
-        height=rows if has_size else None,
-        width=columns if has_size else None,
+        name,
+        placement,
+        height=rows,
+        width=columns,
+        fx=focal_x / sensor_x * columns,
+        fy=focal_y / sensor_y * rows,
+        cx=(0.5 - center_x / sensor_x) * columns,
+        cy=(0.5 - center_y / sensor_y) * rows,
     )
 
 

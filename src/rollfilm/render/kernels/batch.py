@@ -18,7 +18,7 @@ from rollfilm.render.kernels.raster import (
     raster_triangle,
     screen_triangles,
 )
-from rollfilm.render.kernels.types import CLUSTER_SIZE, SceneData, ViewBatch, WorldData, layer, surface_key
+from rollfilm.render.kernels.types import CLUSTER_SIZE, Lens, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
 
 # Approximate division and square root move an edge by a millionth of a pixel.
 wp.set_module_options({"fast_math": True})
@@ -39,7 +39,8 @@ class WorkLists:
     """What the stages hand on. Views are counted within the batch; lists are (SEGMENTS, capacity)."""
 
     rotation: wp.array2d(dtype=wp.mat33)  # (views, G) camera from geom
-    position: wp.array2d(dtype=wp.vec4)  # (views, G) and the focal length in pixels
+    position: wp.array2d(dtype=wp.vec4)  # (views, G), the last number is not used
+    lens: wp.array(dtype=Lens)  # (views,)
     first: wp.array2d(dtype=int)  # (views, G) the first triangle of its mesh, counted over all meshes
     cluster: wp.array2d(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
     small: wp.array2d(dtype=wp.vec3i)  # view, geom, triangle
@@ -66,13 +67,14 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
     mesh = scene.geom_mesh[w, geom]
     if mesh < 0:
         return
-    focal = batch.focal[slot]
+    lens = view_lens(batch, slot, w)
     rotation, position = view_geom(world, w, batch.camera[slot], geom)
-    level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], focal, rotation, position)
+    level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
     if level < 0:
         return
     lists.rotation[row, geom] = rotation
-    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], focal)
+    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
+    lists.lens[row] = lens  # the same from every geom
     lists.first[row, geom] = scene.mesh_triangle[mesh]
     first = scene.level_first[level]
     count = scene.level_count[level]
@@ -86,7 +88,7 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
             lists.cluster[segment, start + k] = wp.vec4i(row, geom, triangle, n)
         else:
             for i in range(triangle, triangle + n):
-                raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, focal, rotation, position)
+                raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, lens, rotation, position)
 
 
 @wp.func
@@ -122,12 +124,12 @@ def append_small(lists: WorkLists, segment: int, row: int, geom: int, triangle: 
 
 
 @wp.func
-def screen_triangles_of(scene: SceneData, batch: ViewBatch, lists: WorkLists, row: int, geom: int, triangle: int):
+def screen_triangles_of(scene: SceneData, lists: WorkLists, row: int, geom: int, triangle: int):
     """A triangle of a mesh on the screen of a view (``raster.screen_triangles``)."""
     placed = lists.position[row, geom]
     t = lists.first[row, geom] + triangle
     a, b, c = camera_triangle(scene, t, lists.rotation[row, geom], wp.vec3(placed[0], placed[1], placed[2]))
-    n, p, q, r, s = screen_triangles(scene.near, placed[3], batch, a, b, c)
+    n, p, q, r, s = screen_triangles(scene.near, lists.lens[row], a, b, c)
     return n, p, q, r, s
 
 
@@ -144,7 +146,7 @@ def raster_whole(
 ):
     """What a triangle covers of a window, near clipping included."""
     key = surface_key(geom, triangle)
-    n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, triangle)
+    n, p, q, r, s = screen_triangles_of(scene, lists, row, geom, triangle)
     if n > 0:
         first = make_screen_triangle(window, p, q, r)
         if first.front == 1:
@@ -184,7 +186,7 @@ def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: Wo
             row = item[0]
             geom = item[1]
             triangle = item[2] + lane
-            n, p, q, r, s = screen_triangles_of(scene, batch, lists, row, geom, triangle)
+            n, p, q, r, s = screen_triangles_of(scene, lists, row, geom, triangle)
             if n > 0:
                 box = pixel_box(full_window(batch), p, q, r)
                 if n > 1:

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData
+from rollfilm.render.kernels.types import Lens, SceneData, ViewBatch, WorldData
 
 
 @wp.func
@@ -15,7 +15,13 @@ def view_geom(world: WorldData, w: int, camera: int, geom: int):
 
 
 @wp.func
-def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, stretch: float, focal: float, rotation: wp.mat33, position: wp.vec3):
+def beyond(across: float, depth: float, radius: float, slope: float):
+    """Whether a sphere lies outside of the side plane of a frustum where ``across`` is ``slope`` times the depth."""
+    return across - radius * wp.sqrt(1.0 + slope * slope) > depth * slope
+
+
+@wp.func
+def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, stretch: float, lens: Lens, rotation: wp.mat33, position: wp.vec3):
     """The level of detail to draw, -1 if the mesh's bounding sphere is out of sight.
 
     The coarsest level is taken whose measured error, seen from the near side of the sphere, stays below ``lod_pixels``. Radius and
@@ -26,14 +32,22 @@ def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, stretch: float,
     depth = -center[2]
     if depth + radius < scene.near or depth - radius > scene.far:
         return -1
-    # distance to the frustum's side planes; a pixel is added so that rounding hides nothing
-    slope_x = (0.5 * float(batch.width) + 1.0) / focal
-    slope_y = (0.5 * float(batch.height) + 1.0) / focal
-    if wp.abs(center[0]) - radius * wp.sqrt(1.0 + slope_x * slope_x) > depth * slope_x:
+    # the picture's borders where depth is 1; a pixel is added so that rounding hides nothing
+    left = (-1.0 - lens.cx) / lens.fx
+    right = (float(batch.width) + 1.0 - lens.cx) / lens.fx
+    lower = (lens.cy - float(batch.height) - 1.0) / lens.fy
+    upper = (lens.cy + 1.0) / lens.fy
+    if lens.flat == 1:
+        if center[0] - radius > right or center[0] + radius < left or center[1] - radius > upper or center[1] + radius < lower:
+            return -1
+    elif (
+        beyond(center[0], depth, radius, right)
+        or beyond(-center[0], depth, radius, -left)
+        or beyond(center[1], depth, radius, upper)
+        or beyond(-center[1], depth, radius, -lower)
+    ):
         return -1
-    if wp.abs(center[1]) - radius * wp.sqrt(1.0 + slope_y * slope_y) > depth * slope_y:
-        return -1
-    allowed = batch.lod_pixels * wp.max(depth - radius, scene.near) / focal
+    allowed = batch.lod_pixels * wp.where(lens.flat == 1, 1.0, wp.max(depth - radius, scene.near)) / wp.max(lens.fx, lens.fy)
     first = scene.mesh_level[mesh]
     level = int(first)
     for k in range(1, scene.mesh_levels[mesh]):

@@ -16,6 +16,7 @@ class Features:
         sizes: geoms have sizes of their own in some world.
         headlights: worlds have headlights of their own.
         cubes: some geom's texture is a cube.
+        flat: the cameras are orthographic.
     """
 
     rgb: bool
@@ -28,3 +29,4 @@ class Features:
     sizes: bool = False
     headlights: bool = False
     cubes: bool = False
+    flat: bool = False

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from rollfilm.render.kernels.types import SceneData, ViewBatch, depth_key, layer, surface_key
+from rollfilm.render.kernels.types import Lens, SceneData, ViewBatch, depth_key, layer, surface_key
 
 # columns of a bounding box from which on it pays to find the ends of each row
 WIDE = wp.constant(4)
@@ -29,15 +29,18 @@ class Edge:
 
 @wp.struct
 class ScreenTriangle:
-    """A triangle on the screen, front face to the eye. Reciprocal depth is affine there."""
+    """A triangle on the screen, front face to the eye. Reciprocal depth is affine there, and for an orthographic camera the depth itself.
+
+    What is affine is called z: reciprocal depth, or the depth of an orthographic camera with its sign turned. Nearer is larger.
+    """
 
     front: int  # 0 if it faces away or has no area
     window: Window  # the pixels that it can cover
     ab: Edge
     bc: Edge
     ca: Edge
-    corner: wp.vec3  # x, y and reciprocal depth of one corner
-    slope: wp.vec2  # of reciprocal depth
+    corner: wp.vec3  # x, y and z of one corner
+    slope: wp.vec2  # of z
     nearest: float
     farthest: float
 
@@ -71,7 +74,7 @@ def pixel_box(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
 
 @wp.func
 def make_screen_triangle(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
-    """Set up a triangle of screen points (x, y, reciprocal depth) for the pixels of a window."""
+    """Set up a triangle of screen points (x, y, z) for the pixels of a window."""
     triangle = ScreenTriangle()
     box = pixel_box(window, a, b, c)
     triangle.window = box
@@ -108,7 +111,10 @@ def edge_value(edge: Edge, row: float, px: float):
 @wp.func
 def depth_in(triangle: ScreenTriangle, row: float, px: float):
     """Reciprocal depth at a pixel, never beyond the corners'."""
-    return wp.clamp(row + triangle.slope[0] * (px - triangle.corner[0]), triangle.farthest, triangle.nearest)
+    z = wp.clamp(row + triangle.slope[0] * (px - triangle.corner[0]), triangle.farthest, triangle.nearest)
+    if triangle.nearest < 0.0:
+        return -1.0 / z
+    return z
 
 
 @wp.func
@@ -188,10 +194,18 @@ def near_cut(inside: wp.vec3, outside: wp.vec3, near: float):
 
 
 @wp.func
-def project(p: wp.vec3, focal: float, center_x: float, center_y: float):
-    """Screen x and y in pixels, and reciprocal depth, of a point in front of the camera."""
+def project(p: wp.vec3, lens: Lens):
+    """Screen x and y in pixels, and z (``ScreenTriangle``), of a point in front of the camera. Free of branches, for vector units."""
     inverse_depth = -1.0 / p[2]
-    return wp.vec3(center_x + p[0] * inverse_depth * focal, center_y - p[1] * inverse_depth * focal, inverse_depth)
+    scale = wp.where(lens.flat == 1, 1.0, inverse_depth)
+    return wp.vec3(lens.cx + p[0] * scale * lens.fx, lens.cy - p[1] * scale * lens.fy, wp.where(lens.flat == 1, p[2], inverse_depth))
+
+
+@wp.func
+def facing(lens: Lens, a: wp.vec3, b: wp.vec3, c: wp.vec3):
+    """Below 0 for a triangle, in the camera's frame, whose front is seen."""
+    normal = wp.cross(b - a, c - a)
+    return wp.where(lens.flat == 1, -normal[2], wp.dot(normal, a))
 
 
 @wp.func
@@ -204,7 +218,7 @@ def camera_triangle(scene: SceneData, t: int, rotation: wp.mat33, position: wp.v
 
 
 @wp.func
-def screen_triangles(near: float, focal: float, batch: ViewBatch, a0: wp.vec3, b0: wp.vec3, c0: wp.vec3):
+def screen_triangles(near: float, lens: Lens, a0: wp.vec3, b0: wp.vec3, c0: wp.vec3):
     """What is left of a triangle beyond the near plane: the number of triangles (0, 1 or 2) and their screen points p, q, r, s.
 
     The first is (p, q, r), the second (p, r, s). Triangles that face away give 0.
@@ -213,12 +227,10 @@ def screen_triangles(near: float, focal: float, batch: ViewBatch, a0: wp.vec3, b
     a_in = a0[2] <= -near
     b_in = b0[2] <= -near
     c_in = c0[2] <= -near
-    if not (a_in or b_in or c_in) or wp.dot(wp.cross(b0 - a0, c0 - a0), a0) >= 0.0:
+    if not (a_in or b_in or c_in) or facing(lens, a0, b0, c0) >= 0.0:
         return 0, zero, zero, zero, zero
-    cx = 0.5 * float(batch.width)
-    cy = 0.5 * float(batch.height)
     if a_in and b_in and c_in:
-        return 1, project(a0, focal, cx, cy), project(b0, focal, cx, cy), project(c0, focal, cx, cy), zero
+        return 1, project(a0, lens), project(b0, lens), project(c0, lens), zero
     # turn the triangle until a is the only corner inside, or c the only one outside
     a = a0
     b = b0
@@ -231,11 +243,11 @@ def screen_triangles(near: float, focal: float, batch: ViewBatch, a0: wp.vec3, b
         a = c0
         b = a0
         c = b0
-    p = project(a, focal, cx, cy)
-    s = project(near_cut(a, c, near), focal, cx, cy)
+    p = project(a, lens)
+    s = project(near_cut(a, c, near), lens)
     if b[2] <= -near:
-        return 2, p, project(b, focal, cx, cy), project(near_cut(b, c, near), focal, cx, cy), s
-    return 1, p, project(near_cut(a, b, near), focal, cx, cy), s, zero
+        return 2, p, project(b, lens), project(near_cut(b, c, near), lens), s
+    return 1, p, project(near_cut(a, b, near), lens), s, zero
 
 
 @wp.func
@@ -248,13 +260,13 @@ def raster_triangle(
     geom: int,
     first: int,
     triangle: int,
-    focal: float,
+    lens: Lens,
     rotation: wp.mat33,
     position: wp.vec3,
 ):
     """One triangle of a mesh that begins with triangle ``first``, whole, into row ``row`` of the visibility buffer."""
     a, b, c = camera_triangle(scene, first + triangle, rotation, position)
-    n, p, q, r, s = screen_triangles(scene.near, focal, batch, a, b, c)
+    n, p, q, r, s = screen_triangles(scene.near, lens, a, b, c)
     if n > 0:
         key = surface_key(geom, triangle)
         screen = make_screen_triangle(window, p, q, r)

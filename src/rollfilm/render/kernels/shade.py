@@ -1,10 +1,12 @@
 """From the visibility buffer to pictures: one call a pixel.
 
 All vectors are in world axes and start at the camera. A ray through a pixel has depth 1 along the optical axis, so that depth times
-ray is the point that is seen.
+ray is the point that is seen. Of an orthographic camera a pixel's ray leads to the point at depth 1 too, and the point that is seen is
+``ray + (depth - 1) * forward``; functions of its own, whose names begin with ``flat``, are compiled in for it.
 """
 
 from functools import cache
+from typing import NamedTuple
 
 import warp as wp
 
@@ -22,6 +24,7 @@ from rollfilm.render.kernels.types import (
     key_triangle,
     layer,
     surface_key,
+    view_lens,
 )
 
 # what tells one surface from another: all of a key but its depth
@@ -46,7 +49,8 @@ class Plane:
 
     geom: int
     seen: int  # 1 if the camera is on its +z side, and it is not hidden
-    inverse_depth: wp.vec3  # reciprocal depth from the ray
+    inverse_depth: wp.vec3  # reciprocal depth from the ray; the depth itself for an orthographic camera
+    forward: wp.vec3  # the camera's, for an orthographic camera
     axis_x: wp.vec3
     axis_y: wp.vec3
     origin: wp.vec2  # along the axes, from the camera
@@ -73,6 +77,15 @@ class Surface:
     w_offset: float
 
 
+@wp.struct
+class Spot:
+    """The point of a surface that a pixel sees, from the camera, and how far it moves to the next column and row."""
+
+    point: wp.vec3
+    move_x: wp.vec3
+    move_y: wp.vec3
+
+
 @wp.func
 def make_eye(world: WorldData, batch: ViewBatch, v: int):
     """The camera of view ``v``."""
@@ -81,12 +94,12 @@ def make_eye(world: WorldData, batch: ViewBatch, v: int):
     eye.world = v - slot * batch.num_worlds
     camera = batch.camera[slot]
     rotation = world.camera_rotation[eye.world, camera]
-    pixel = 1.0 / batch.focal[slot]
+    lens = view_lens(batch, slot, eye.world)
     eye.position = world.camera_position[eye.world, camera]
     eye.forward = -wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
-    eye.step_x = pixel * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
-    eye.step_y = -pixel * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
-    eye.corner = eye.forward - 0.5 * (float(batch.width) * eye.step_x + float(batch.height) * eye.step_y)
+    eye.step_x = (1.0 / lens.fx) * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
+    eye.step_y = -(1.0 / lens.fy) * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
+    eye.corner = eye.forward - (lens.cx * eye.step_x + lens.cy * eye.step_y)
     return eye
 
 
@@ -131,6 +144,37 @@ def plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
 
 
 @wp.func
+def flat_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
+    """A plane for the pixels of an orthographic view, where depth is linear in the ray."""
+    plane = make_plane(scene, world, eye, geom)
+    plane.forward = eye.forward
+    rotation = world.geom_normal[eye.world, geom]
+    normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
+    along = wp.dot(normal, eye.forward)
+    plane.seen = 0
+    if along < -1.0e-6 and scene.geom_mesh[eye.world, geom] == -1:
+        # the plane is where normal . (ray + (depth - 1) * forward) = height, and forward . ray = 1
+        height = wp.dot(normal, world.geom_position[eye.world, geom] - eye.position)
+        plane.inverse_depth = ((height + along) * eye.forward - normal) / along
+        plane.seen = 1
+    return plane
+
+
+@wp.func
+def flat_plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
+    """``plane_key`` for an orthographic camera."""
+    depth = wp.dot(plane.inverse_depth, ray)
+    point = ray + (depth - 1.0) * plane.forward
+    x = wp.abs(wp.dot(plane.axis_x, point) - plane.origin[0])
+    y = wp.abs(wp.dot(plane.axis_y, point) - plane.origin[1])
+    key = depth_key(1.0 / wp.max(depth, 1.0e-30) * layer(plane.geom)) | surface_key(plane.geom, 0)
+    key = wp.where(depth > scene.far, EMPTY_KEY, key)
+    key = wp.where(depth < scene.near, EMPTY_KEY, key)
+    key = wp.where(x > plane.half_size[0], EMPTY_KEY, key)
+    return wp.where(y > plane.half_size[1], EMPTY_KEY, key)
+
+
+@wp.func
 def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: Surface):
     """Fold a geom's scale and offset into the texture coordinates; take them from the geom's frame where the mesh has none.
 
@@ -138,7 +182,7 @@ def map_texture(scene: SceneData, world: WorldData, eye: Eye, geom: int, plain: 
     """
     surface = plain
     m = scene.geom_uv[geom]
-    surface.uv_offset = wp.vec2(m[2], m[3])
+    surface.uv_offset = wp.vec2(m[2], m[3]) + wp.cw_mul(wp.vec2(m[0], m[1]), plain.uv_offset)
     if scene.geom_uv_local[geom] == 1:
         rotation = world.geom_normal[eye.world, geom]
         origin = world.geom_position[eye.world, geom] - eye.position
@@ -213,6 +257,44 @@ def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
 
 
 @wp.func
+def flat_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int, normal_matrix: wp.mat33):
+    """``load_triangle`` for an orthographic camera.
+
+    With a ray r = f + o (f forward, o across it) the weight of corner b is f.((a - o) x (c - a)): linear in r, as forward . ray = 1.
+    Texture coordinates are affine in the point that is seen.
+    """
+    surface = Surface()
+    mesh = scene.geom_mesh[eye.world, geom]
+    rotation = world.geom_rotation[eye.world, geom]
+    offset = world.geom_position[eye.world, geom] - eye.position
+    t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
+    a = rotation * scene.vertex[t[0]] + offset
+    ab = rotation * (scene.vertex[t[1]] - scene.vertex[t[0]])
+    ac = rotation * (scene.vertex[t[2]] - scene.vertex[t[0]])
+    n = wp.cross(ac, ab)
+    forward = eye.forward
+    na = scene.normal[t[0]]
+    nb = scene.normal[t[1]]
+    nc = scene.normal[t[2]]
+    sum = wp.dot(forward, n) * forward
+    wb = wp.dot(forward, wp.cross(a, ac)) * forward + wp.cross(forward, ac)
+    wc = wp.dot(forward, wp.cross(ab, a)) * forward - wp.cross(forward, ab)
+    surface.normal = normal_matrix * (wp.outer(na, sum) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
+    surface.facet = -n
+    if scene.geom_uv_local[geom] == 0:
+        uva = scene.uv[t[0]]
+        uvb = scene.uv[t[1]] - uva
+        uvc = scene.uv[t[2]] - uva
+        share = 1.0 / wp.max(wp.dot(n, n), 1.0e-30)
+        along_b = share * wp.cross(ac, n)
+        along_c = share * wp.cross(n, ab)
+        surface.u = uvb[0] * along_b + uvc[0] * along_c
+        surface.v = uvb[1] * along_b + uvc[1] * along_c
+        surface.uv_offset = uva - wp.vec2(wp.dot(surface.u, a), wp.dot(surface.v, a))
+    return surface
+
+
+@wp.func
 def load_plane(world: WorldData, eye: Eye, geom: int):
     """Set up a plane for shading."""
     surface = Surface()
@@ -223,24 +305,36 @@ def load_plane(world: WorldData, eye: Eye, geom: int):
 
 
 @wp.func
-def surface_moves(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
-    """How far the point that is seen moves to the next column and row. Free of branches, for vector units."""
+def surface_spot(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+    """What a pixel sees of a surface. Free of branches, for vector units."""
+    spot = Spot()
+    spot.point = depth * ray
     along = wp.dot(surface.facet, ray)
     share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
     # the next pixel sees another depth: what keeps the point on the surface
-    move_x = depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) * share))
-    move_y = depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) * share))
-    return move_x, move_y
+    spot.move_x = depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) * share))
+    spot.move_y = depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) * share))
+    return spot
 
 
 @wp.func
-def texture_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+def flat_spot(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+    """``surface_spot`` for an orthographic camera."""
+    spot = Spot()
+    spot.point = ray + (depth - 1.0) * eye.forward
+    along = wp.dot(surface.facet, eye.forward)
+    share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
+    spot.move_x = eye.step_x - eye.forward * (wp.dot(surface.facet, eye.step_x) * share)
+    spot.move_y = eye.step_y - eye.forward * (wp.dot(surface.facet, eye.step_y) * share)
+    return spot
+
+
+@wp.func
+def texture_coordinates(surface: Surface, spot: Spot):
     """Texture coordinates and their change to the next column and row. Free of branches, for vector units."""
-    move_x, move_y = surface_moves(eye, surface, ray, depth)
-    point = depth * ray
-    uv = wp.vec2(wp.dot(surface.u, point) + surface.uv_offset[0], wp.dot(surface.v, point) + surface.uv_offset[1])
-    uv_x = wp.vec2(wp.dot(surface.u, move_x), wp.dot(surface.v, move_x))
-    uv_y = wp.vec2(wp.dot(surface.u, move_y), wp.dot(surface.v, move_y))
+    uv = wp.vec2(wp.dot(surface.u, spot.point) + surface.uv_offset[0], wp.dot(surface.v, spot.point) + surface.uv_offset[1])
+    uv_x = wp.vec2(wp.dot(surface.u, spot.move_x), wp.dot(surface.v, spot.move_x))
+    uv_y = wp.vec2(wp.dot(surface.u, spot.move_y), wp.dot(surface.v, spot.move_y))
     return uv, uv_x, uv_y
 
 
@@ -251,14 +345,13 @@ def cube_direction(surface: Surface, move: wp.vec3):
 
 
 @wp.func
-def cube_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+def cube_coordinates(surface: Surface, spot: Spot):
     """The face of a cube texture, the place on it (v down from its first row), and its change to the next column and row."""
-    move_x, move_y = surface_moves(eye, surface, ray, depth)
-    direction = cube_direction(surface, depth * ray) + wp.vec3(surface.uv_offset[0], surface.uv_offset[1], surface.w_offset)
+    direction = cube_direction(surface, spot.point) + wp.vec3(surface.uv_offset[0], surface.uv_offset[1], surface.w_offset)
     face = cube_face(direction)
     place = on_face(face, direction)
-    x = on_face(face, cube_direction(surface, move_x))
-    y = on_face(face, cube_direction(surface, move_y))
+    x = on_face(face, cube_direction(surface, spot.move_x))
+    y = on_face(face, cube_direction(surface, spot.move_y))
     share = 0.5 / wp.max(place[2], 1.0e-20)
     right = place[0] * share
     down = place[1] * share
@@ -273,6 +366,7 @@ def cube_coordinates(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
 def shading(features: Features, *, hardware: bool):
     """The functions that set up a surface and give the background, for these features; ``hardware`` as in ``texture.cube_sampling``."""
     cube_map = cube_sampling(hardware=hardware)
+    triangle_of = flat_triangle if features.flat else load_triangle
 
     @wp.func
     def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
@@ -281,11 +375,13 @@ def shading(features: Features, *, hardware: bool):
         surface = Surface()
         if scene.geom_mesh[eye.world, geom] < 0:
             surface = load_plane(world, eye, geom)
+            if wp.static(features.flat):
+                surface.normal = wp.outer(surface.facet, eye.forward)
         else:
             normal_matrix = world.geom_rotation[eye.world, geom]
             if wp.static(features.sizes):
                 normal_matrix = world.geom_normal[eye.world, geom]
-            surface = load_triangle(scene, world, eye, geom, key_triangle(key), normal_matrix)
+            surface = triangle_of(scene, world, eye, geom, key_triangle(key), normal_matrix)
         surface.color = scene.geom_color[eye.world, geom]
         surface.finish = scene.geom_finish[geom]
         if wp.static(features.textures):
@@ -306,17 +402,20 @@ def shading(features: Features, *, hardware: bool):
         return surface
 
     @wp.func
-    def background(scene: SceneData, ray: wp.vec3):
+    def background(scene: SceneData, eye: Eye, ray: wp.vec3):
         """What is behind everything. MuJoCo turns its skybox by 90 degrees about x."""
         if wp.static(features.skybox):
-            return cube_map(scene, scene.skybox, wp.vec3(ray[0], ray[2], -ray[1]))
+            sight = wp.vec3(ray)
+            if wp.static(features.flat):
+                sight = eye.forward
+            return cube_map(scene, scene.skybox, wp.vec3(sight[0], sight[2], -sight[1]))
         return wp.vec3(0.0)
 
     return load_surface, background
 
 
 @wp.func
-def make_point(ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec3):
+def make_point(eye: Eye, ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec3):
     """A point to light; ``normal`` need not have unit length."""
     point = Point()
     point.position = depth * ray
@@ -325,6 +424,34 @@ def make_point(ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, fini
     point.color = color
     point.finish = finish
     return point
+
+
+@wp.func
+def flat_point(eye: Eye, ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.vec3, finish: wp.vec3):
+    """``make_point`` for an orthographic camera. Highlights are those seen from its position, as in OpenGL."""
+    point = Point()
+    point.position = ray + (depth - 1.0) * eye.forward
+    point.to_eye = point.position * (-1.0 / wp.sqrt(wp.dot(point.position, point.position)))
+    point.normal = normal * (1.0 / wp.sqrt(wp.max(wp.dot(normal, normal), 1.0e-30)))
+    point.color = color
+    point.finish = finish
+    return point
+
+
+class Sight(NamedTuple):
+    """The functions that depend on whether rays meet in the camera or are parallel."""
+
+    make_plane: wp.Function
+    plane_key: wp.Function
+    surface_spot: wp.Function
+    make_point: wp.Function
+
+
+def sight(features: Features) -> Sight:
+    """The functions for these features."""
+    if features.flat:
+        return Sight(flat_plane, flat_plane_key, flat_spot, flat_point)
+    return Sight(make_plane, plane_key, surface_spot, make_point)
 
 
 @wp.func

@@ -17,13 +17,11 @@ from rollfilm.render.kernels.shade import (
     Surface,
     cube_coordinates,
     make_eye,
-    make_plane,
-    make_point,
     pixel_ray,
-    plane_key,
     seen_depth,
     seen_id,
     shading,
+    sight,
     texture_coordinates,
     to_byte,
 )
@@ -39,22 +37,23 @@ def shade_kernel(features: Features):
     """The kernel for these features."""
     load_surface, background = shading(features, hardware=True)
     light = lighting(features.lights, features.headlights)
+    make_plane, plane_key, surface_spot, make_point = sight(features)
 
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
         """Red, green and blue of a surface at a pixel, 0 to 1."""
-        point = make_point(ray, depth, surface.normal * ray, surface.color, surface.finish)
+        point = make_point(eye, ray, depth, surface.normal * ray, surface.color, surface.finish)
         lit = light(scene, world, eye.world, eye.position, eye.forward, point)
         color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
         if wp.static(features.cubes):
             if surface.cube == 1:
-                face, place, place_x, place_y = cube_coordinates(eye, surface, ray, depth)
+                face, place, place_x, place_y = cube_coordinates(surface, surface_spot(eye, surface, ray, depth))
                 levels = (surface.last_image - surface.image + 1) // 6
                 wanted = mip_level(surface.texture_size, place_x, place_y)
                 color = wp.cw_mul(color, trilinear_face_unit(scene, surface.image + face, levels, place, wanted))
         if wp.static(features.textures):
             if surface.textured == 1 and surface.cube == 0:
-                uv, uv_x, uv_y = texture_coordinates(eye, surface, ray, depth)
+                uv, uv_x, uv_y = texture_coordinates(surface, surface_spot(eye, surface, ray, depth))
                 level = mip_level(surface.texture_size, uv_x, uv_y)
                 color = wp.cw_mul(color, trilinear_unit(scene, surface.image, surface.last_image, uv[0], uv[1], level))
         return color
@@ -103,7 +102,7 @@ def shade_kernel(features: Features):
             if wp.static(features.rgb):
                 color = wp.vec3(0.0)
                 if key == EMPTY_KEY:
-                    color = background(scene, ray)
+                    color = background(scene, eye, ray)
                 else:
                     which = key & SURFACE
                     if which != known:

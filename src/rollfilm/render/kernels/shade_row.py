@@ -14,10 +14,10 @@ from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
     cube_coordinates,
-    make_point,
     pixel_ray,
     seen_depth,
     shading,
+    sight,
     texture_coordinates,
     to_byte,
 )
@@ -85,6 +85,7 @@ def chunk_shading(features: Features):
     """The function that shades a chunk, for these features."""
     load_surface, background = shading(features, hardware=False)
     light = lighting(features.lights, features.headlights)
+    _, _, surface_spot, make_point = sight(features)
 
     @wp.func
     def shade_chunk(
@@ -155,7 +156,8 @@ def chunk_shading(features: Features):
                         levels = (surface.last_image - surface.image + 1) // 6
                         j = wp.max(i, 0)
                         while j < end:
-                            face, place, place_x, place_y = cube_coordinates(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
+                            spot = surface_spot(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
+                            face, place, place_x, place_y = cube_coordinates(surface, spot)
                             wanted = mip_level(surface.texture_size, place_x, place_y)
                             cube_lanes[j] = trilinear_face(scene, surface.image + face, levels, place, wanted)
                             painted[j] = 2
@@ -165,7 +167,8 @@ def chunk_shading(features: Features):
                     if surface.textured == 1 and surface.cube == 0:
                         j = wp.max(i, 0)
                         while j < end:
-                            uv, uv_x, uv_y = texture_coordinates(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
+                            spot = surface_spot(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
+                            uv, uv_x, uv_y = texture_coordinates(surface, spot)
                             painted[j] = 1
                             image[j] = surface.image
                             last_image[j] = surface.last_image
@@ -184,7 +187,7 @@ def chunk_shading(features: Features):
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                 color = wp.vec3(color_r[j], color_g[j], color_b[j])
                 finish = wp.vec3(emission[j], specular[j], exponent[j])
-                point = make_point(pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
+                point = make_point(eye, pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
                 lit = light(scene, world, eye.world, eye.position, eye.forward, point)
                 red[j] = lit[0]
                 green[j] = lit[1]
@@ -213,7 +216,7 @@ def chunk_shading(features: Features):
             j = int(0)
             while j < count:
                 if keys[j] == EMPTY_KEY:
-                    color = background(scene, pixel_ray(eye, x + j, y))
+                    color = background(scene, eye, pixel_ray(eye, x + j, y))
                     red[j] = color[0]
                     green[j] = color[1]
                     blue[j] = color[2]

@@ -86,11 +86,22 @@ class WorldData:
 
 
 @wp.struct
+class Lens:
+    """How a camera maps to pixels (``rollfilm.scene.Intrinsics``)."""
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    flat: int  # 1 of an orthographic camera: fx and fy are pixels a metre
+
+
+@wp.struct
 class ViewBatch:
     """Views of one size. View ``v`` is camera ``v / num_worlds`` of the batch in world ``v % num_worlds``."""
 
     camera: wp.array(dtype=int)  # which camera of WorldData each camera of the batch is
-    focal: wp.array(dtype=float)  # pixels, one for each camera of the batch
+    lens: wp.array2d(dtype=Lens)  # (cameras of the batch, B), or (cameras of the batch, 1) for all worlds alike
     num_worlds: int
     num_geoms: int
     height: int
@@ -105,6 +116,12 @@ class Pictures:
     rgb: wp.array2d(dtype=wp.uint8)  # (views, H * W * 3)
     depth: wp.array2d(dtype=float)  # (views, H * W)
     segmentation: wp.array2d(dtype=int)  # (views, H * W)
+
+
+@wp.func
+def view_lens(batch: ViewBatch, slot: int, w: int):
+    """The lens of a camera of the batch in a world."""
+    return batch.lens[slot, wp.min(w, batch.lens.shape[1] - 1)]
 
 
 @wp.func

@@ -6,23 +6,22 @@ import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.raster import Window, camera_triangle, project, raster_triangle
-from rollfilm.render.kernels.shade import Plane, make_eye, make_plane, pixel_ray, plane_key, seen_depth, seen_id
+from rollfilm.render.kernels.raster import Window, camera_triangle, facing, project, raster_triangle
+from rollfilm.render.kernels.shade import Plane, make_eye, pixel_ray, seen_depth, seen_id, sight
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfInts, ChunkOfKeys, chunk_shading
-from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
+from rollfilm.render.kernels.types import EMPTY_KEY, Lens, Pictures, SceneData, ViewBatch, WorldData, view_lens
 
 
 @wp.func
-def may_cover(scene: SceneData, batch: ViewBatch, window: Window, t: int, rotation: wp.mat33, position: wp.vec3, focal: float):
+def may_cover(scene: SceneData, window: Window, t: int, rotation: wp.mat33, position: wp.vec3, lens: Lens):
     """1 if triangle ``t`` faces the camera and has a pixel's centre in its box, or must be clipped first. Free of branches.
 
     The box is that of ``raster.pixel_box``, so that nothing is lost that would have been drawn.
     """
     a, b, c = camera_triangle(scene, t, rotation, position)
-    facing = wp.dot(wp.cross(b - a, c - a), a)
-    p = project(a, focal, 0.5 * float(batch.width), 0.5 * float(batch.height))
-    q = project(b, focal, 0.5 * float(batch.width), 0.5 * float(batch.height))
-    r = project(c, focal, 0.5 * float(batch.width), 0.5 * float(batch.height))
+    p = project(a, lens)
+    q = project(b, lens)
+    r = project(c, lens)
     left = wp.max(wp.ceil(wp.min(p[0], wp.min(q[0], r[0])) - 0.5), float(window.x0))
     right = wp.min(wp.floor(wp.max(p[0], wp.max(q[0], r[0])) - 0.5), float(window.x1))
     top = wp.max(wp.ceil(wp.min(p[1], wp.min(q[1], r[1])) - 0.5), float(window.y0))
@@ -32,7 +31,7 @@ def may_cover(scene: SceneData, batch: ViewBatch, window: Window, t: int, rotati
     farthest = wp.min(a[2], wp.min(b[2], c[2]))
     # in front of the near plane as a whole, behind it as a whole, or across it
     seen = wp.where(nearest <= -scene.near, covers, wp.where(farthest <= -scene.near, 1, 0))
-    return wp.where(facing < 0.0, seen, 0)
+    return wp.where(facing(lens, a, b, c) < 0.0, seen, 0)
 
 
 @wp.func
@@ -40,12 +39,12 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
     """All triangles that a view sees into one row of the visibility buffer."""
     slot = v // batch.num_worlds
     w = v - slot * batch.num_worlds
-    focal = batch.focal[slot]
+    lens = view_lens(batch, slot, w)
     for geom in range(batch.num_geoms):
         mesh = scene.geom_mesh[w, geom]
         if mesh >= 0:
             rotation, position = view_geom(world, w, batch.camera[slot], geom)
-            level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], focal, rotation, position)
+            level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
             if level >= 0:
                 mesh_first = scene.mesh_triangle[mesh]
                 first = scene.level_first[level]
@@ -58,12 +57,12 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                     covers = ChunkOfInts()
                     j = int(0)
                     while j < count:
-                        covers[j] = may_cover(scene, batch, window, t + j, rotation, position, focal)
+                        covers[j] = may_cover(scene, window, t + j, rotation, position, lens)
                         j += 1
                     j = int(0)
                     while j < count:
                         if covers[j] == 1:
-                            raster_triangle(vis, row, scene, batch, window, geom, mesh_first, triangle + j, focal, rotation, position)
+                            raster_triangle(vis, row, scene, batch, window, geom, mesh_first, triangle + j, lens, rotation, position)
                         j += 1
                     triangle += 64
 
@@ -76,6 +75,7 @@ VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vect
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
     shade_chunk = chunk_shading(features)
+    make_plane, plane_key, _, _ = sight(features)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"cpu_compiler_flags": VECTOR_FLAGS})
     def film_view(
