@@ -27,12 +27,15 @@ def mujoco_painter(tmp_path_factory):
 
 @pytest.fixture
 def mujoco_picture(mujoco_painter, tmp_path):
-    """A function (model, camera, height, width) -> uint8 (H, W, 3): MuJoCo's picture without shadows and reflections."""
+    """A function (model, camera, height, width, options) -> uint8 (H, W, 3): MuJoCo's picture without shadows and reflections.
+
+    The options are those of ``mujoco_painter.py``.
+    """
     import mujoco
 
-    def picture(model, camera=0, height=120, width=160):
+    def picture(model, camera=0, height=120, width=160, **options):
         mujoco.mj_saveModel(model, str(tmp_path / "painted.mjb"), None)
-        order = [str(tmp_path / "painted.mjb"), camera, height, width, str(tmp_path / "painted.npy")]
+        order = [str(tmp_path / "painted.mjb"), camera, height, width, str(tmp_path / "painted.npy"), options]
         try:
             mujoco_painter.stdin.write(json.dumps(order) + "\n")
             mujoco_painter.stdin.flush()

@@ -1,6 +1,7 @@
 """A process that renders with MuJoCo's own renderer: where there is no OpenGL it aborts, and must not take the tests with it.
 
-For each line on its input, a JSON list [model.mjb, camera, height, width, picture.npy], it writes the picture and answers with a line.
+For each line on its input, a JSON list [model.mjb, camera, height, width, picture.npy, options], it writes the picture and answers with a
+line. Options: "qpos", "frame" (a ``mjtFrame``), and "segmentation" for ids and types of objects, (H, W, 2), instead of colours.
 """
 
 import json
@@ -10,12 +11,18 @@ import mujoco
 import numpy as np
 
 
-def paint(path: str, camera: int | str, height: int, width: int, target: str) -> None:
+def paint(path: str, camera: int | str, height: int, width: int, target: str, options: dict) -> None:
     model = mujoco.MjModel.from_binary_path(path)
     data = mujoco.MjData(model)
+    if options.get("qpos") is not None:
+        data.qpos[:] = options["qpos"]
+    shown = mujoco.MjvOption()
+    shown.frame = options.get("frame", 0)
     mujoco.mj_forward(model, data)
     with mujoco.Renderer(model, height, width) as renderer:
-        renderer.update_scene(data, camera)
+        if options.get("segmentation"):
+            renderer.enable_segmentation_rendering()
+        renderer.update_scene(data, camera, shown)
         for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION, mujoco.mjtRndFlag.mjRND_HAZE):
             renderer.scene.flags[flag] = 0
         np.save(target, renderer.render())

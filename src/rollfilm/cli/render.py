@@ -58,19 +58,24 @@ class Render:
     """name or index of a keyframe of the model; its initial state if left out"""
     geom_groups: str = "0,1,2"
     """groups of geoms to show"""
+    site_groups: str = ""
+    """groups of sites to show; none if left out"""
+    frames: str = ""
+    """whose axes to show: world, body, geom or site"""
 
     def run(self) -> int:
         """Render and write, and say what was written."""
         started = time.perf_counter()
         width, height = parse_size(self.size)
         groups = parse_integers(self.geom_groups, option="--geom-groups", lowest=0, highest=5)
+        sites = parse_integers(self.site_groups, option="--site-groups", lowest=0, highest=5) if self.site_groups else ()
         if self.out.suffix.lower() != ".png":
             raise InvalidArgumentError(f"--out {self.out}: pictures are PNG files; give a name that ends in .png")
         from rollfilm.scene.mujoco import load_model, load_scene
 
         quiet_mujoco()
         model = load_model(self.model)
-        scene = load_scene(model, geom_groups=groups)
+        scene = load_scene(model, geom_groups=groups, site_groups=sites, frames=self.frames or None)
         outputs = ("rgb", *(["depth_m"] if self.depth else []), *(["segmentation"] if self.segmentation else []))
         requests = [CameraRequest(camera, height, width, outputs) for camera in choose_cameras(scene, model, self.camera)]
         outs = {request.name: self.out if len(requests) == 1 else _with_name(self.out, request.name) for request in requests}

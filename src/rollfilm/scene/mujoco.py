@@ -13,9 +13,11 @@ from rollfilm.errors import InvalidArgumentError, ModelError
 from rollfilm.scene.mujoco_checks import check_numbers
 from rollfilm.scene.mujoco_lights import model_cameras, model_headlight, model_lights
 from rollfilm.scene.mujoco_materials import model_textures
+from rollfilm.scene.mujoco_missing import Missing
 from rollfilm.scene.mujoco_surfaces import model_geoms
+from rollfilm.scene.mujoco_things import FRAMES, frame_axes, model_things
 from rollfilm.scene.mujoco_values import vector3
-from rollfilm.scene.scene import Bodies, Scene
+from rollfilm.scene.scene import Bodies, Geom, Scene
 
 __all__ = ["load_model", "load_scene"]
 
@@ -68,29 +70,45 @@ def _loaded(path: Path) -> mujoco.MjModel:
     return _compiled(mujoco.MjModel.from_xml_path, str(path), str(path))
 
 
-def load_scene(source: "str | Path | mujoco.MjModel", *, geom_groups: Sequence[int] = VISIBLE_GROUPS) -> Scene:
+def load_scene(
+    source: "str | Path | mujoco.MjModel",
+    *,
+    geom_groups: Sequence[int] = VISIBLE_GROUPS,
+    site_groups: Sequence[int] = (),
+    frames: str | None = None,
+) -> Scene:
     """What can be seen of a model.
 
     Args:
         source: as for :func:`load_model`.
         geom_groups: the groups whose geoms are visible, 0 to 5.
+        site_groups: the groups whose sites are visible; MuJoCo's viewers show 0, 1 and 2, here sites are shown on request.
+        frames: whose axes are drawn: ``"world"``, ``"body"`` (all but the world's), ``"geom"`` or ``"site"`` (those that are visible).
 
     Raises:
         ModelError: see :func:`load_model`; or a number that places or shapes something is not finite, or beyond 1e10.
-        InvalidArgumentError: a group outside 0 to 5.
+        InvalidArgumentError: a group outside 0 to 5, or frames of something else; no frames to be drawn.
     """
-    groups = frozenset(geom_groups)
-    if not groups <= set(range(mujoco.mjNGROUP)):
-        raise InvalidArgumentError(f"geom_groups {tuple(geom_groups)} were asked for; groups go from 0 to {mujoco.mjNGROUP - 1}")
+    for name, groups in (("geom_groups", geom_groups), ("site_groups", site_groups)):
+        if not set(groups) <= set(range(mujoco.mjNGROUP)):
+            raise InvalidArgumentError(f"{name} {tuple(groups)} were asked for; groups go from 0 to {mujoco.mjNGROUP - 1}")
+    if frames is not None and frames not in FRAMES:
+        raise InvalidArgumentError(f"frames={frames!r} were asked for; there are frames of {', '.join(FRAMES)}, or None")
     model = load_model(source)
     check_numbers(model)
+    missing = Missing()
     warnings: list[str] = []
     textures, skybox = model_textures(model)
-    geoms, meshes = model_geoms(model, groups, warnings)
+    things = model_things(model, "geom", frozenset(geom_groups)) + model_things(model, "site", frozenset(site_groups))
+    axes = [] if frames is None else list(frame_axes(model, frames, things))
+    if frames is not None and not axes:
+        raise InvalidArgumentError(f"frames={frames!r} were asked for, but the scene shows nothing that has such a frame; leave it out")
+    geoms, meshes = model_geoms(model, [*things, *axes], missing)
+    _warn_of_translucent(geoms, warnings)
     cameras = model_cameras(model)
     lights = model_lights(model, warnings)
     extent = float(model.stat.extent)
-    _warn_of_what_is_not_drawn(model, warnings)
+    _leave_out(model, missing, sites=bool(site_groups))
     return Scene(
         bodies=_bodies(model),
         geoms=geoms,
@@ -104,7 +122,7 @@ def load_scene(source: "str | Path | mujoco.MjModel", *, geom_groups: Sequence[i
         far_m=float(model.vis.map.zfar) * extent,
         center=vector3(model.stat.center),
         extent_m=extent,
-        warnings=tuple(warnings),
+        warnings=(*missing.warnings(), *warnings),
     )
 
 
@@ -125,14 +143,22 @@ def _bodies(model: mujoco.MjModel) -> Bodies:
     )
 
 
-def _warn_of_what_is_not_drawn(model: mujoco.MjModel, warnings: list[str]) -> None:
+def _warn_of_translucent(geoms: Sequence[Geom], warnings: list[str]) -> None:
+    translucent = [g for g in geoms if g.material.rgba[3] < 1]
+    if translucent:
+        first = repr(translucent[0].name) if translucent[0].name else str(translucent[0].source_id)
+        warnings.append(f"{len(translucent)} geoms are drawn opaque, though their alpha is below 1; the first is geom {first}")
+
+
+def _leave_out(model: mujoco.MjModel, missing: Missing, *, sites: bool) -> None:
+    """Name the kinds of things that no kernel draws, and those that were not asked for."""
     # a fixed tendon couples joints and has no shape: only spatial ones could be drawn
     spatial = sum(int(model.wrap_type[first]) != mujoco.mjtWrap.mjWRAP_JOINT for first in model.tendon_adr)
-    for count, what in (
-        (model.nflex, "flexible bodies (flex)"),
-        (model.nskin, "skins"),
-        (spatial, "tendons"),
-        (model.nsite, "sites"),
+    for count, what, reason in (
+        (model.nflex, "flexes", "not done yet"),
+        (model.nskin, "skins", "not done yet"),
+        (spatial, "tendons", "not done yet"),
+        (0 if sites else model.nsite, "sites", "site_groups asks for them"),
     ):
         if count:
-            warnings.append(f"{what} are not drawn: the model has {count}")
+            missing.add(f"{count} {what}", reason)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.scene.material import Material, Texture
+from rollfilm.scene.mujoco_things import Thing
 from rollfilm.scene.mujoco_values import vector3, vector4
 
-__all__ = ["cube_mapping", "geom_material", "model_textures", "texture_mapping"]
+__all__ = ["cube_mapping", "material_of", "model_textures", "texture_mapping", "thing_material"]
 
 #: What MuJoCo's compiler writes where a geom has no colour of its own.
 _NO_COLOUR = (0.5, 0.5, 0.5, 1.0)
@@ -27,14 +28,17 @@ _KINDS: dict[int, Literal["2d", "cube", "skybox"]] = {
 }
 
 
-def geom_material(model: mujoco.MjModel, geom: int) -> Material:
-    """What a geom is made of.
+def thing_material(model: mujoco.MjModel, thing: Thing) -> Material:
+    """What a geom or site is made of.
 
-    The geom's own colour counts if it has no material or if that colour is not the compiler's default, else the material's
+    Its own colour counts if it has no material or if that colour is not the compiler's default, else the material's
     (``setMaterial`` in MuJoCo's engine_vis_visualize.c). Without a material the finish is that of ``mjv_initGeom``.
     """
-    own = vector4(model.geom_rgba[geom])
-    material = int(model.geom_matid[geom])
+    return material_of(model, thing.material, thing.rgba)
+
+
+def material_of(model: mujoco.MjModel, material: int, own: tuple[float, float, float, float]) -> Material:
+    """The same for a material, -1 for none, and a colour (4,)."""
     if material < 0:
         return Material(rgba=own)
     return Material(
@@ -47,7 +51,7 @@ def geom_material(model: mujoco.MjModel, geom: int) -> Material:
     )
 
 
-def texture_mapping(model: mujoco.MjModel, geom: int, *, own_uvs: bool) -> tuple[tuple[float, float], tuple[float, float]]:
+def texture_mapping(model: mujoco.MjModel, thing: Thing, *, own_uvs: bool) -> tuple[tuple[float, float], tuple[float, float]]:
     """Scale and offset from a geom's own texture coordinates, or where it has none from the x and y of a point in its frame, to places in
     its texture, v up from the image's last row.
 
@@ -57,11 +61,10 @@ def texture_mapping(model: mujoco.MjModel, geom: int, *, own_uvs: bool) -> tuple
     height fields without coordinates have s = r x / 2 - 1/2 and t = -r y / 2 - 1/2 with ``texrepeat`` r over the size, or r itself with
     ``texuniform`` (``settexture`` in render_gl3.c).
     """
-    material = int(model.geom_matid[geom])
+    material, kind = thing.material, thing.type
     if material < 0:
         return (1.0, 1.0), (0.0, 0.0)
-    kind = int(model.geom_type[geom])
-    size = [float(x) for x in model.geom_size[geom, :2]]
+    size = list(thing.size[:2])
     if kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER):
         size[1] = size[0]
     repeat = [float(x) for x in model.mat_texrepeat[material]]
@@ -78,19 +81,17 @@ def texture_mapping(model: mujoco.MjModel, geom: int, *, own_uvs: bool) -> tuple
     return (scale[0], scale[1]), (left - shift, 1.0 - top + shift)
 
 
-def cube_mapping(model: mujoco.MjModel, geom: int) -> tuple[tuple[float, float, float], tuple[float, float]]:
+def cube_mapping(model: mujoco.MjModel, thing: Thing) -> tuple[tuple[float, float, float], tuple[float, float]]:
     """From a point in a geom's frame to a direction in its cube texture (``Geom.cube_scale`` and ``Geom.cube_cap``).
 
     MuJoCo takes the point in the coordinates of the display list, which for primitives is a shape of size 1, and with ``texuniform``
     multiplies it with the size (``settexture`` and ``renderGeom`` in render_gl3.c). Each half sphere of a capsule is a list of its own.
     """
-    kind = int(model.geom_type[geom])
-    x, y, z = (float(s) for s in model.geom_size[geom])
+    kind, (x, y, z) = thing.type, thing.size
     if kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER):
         x, y, z = x, x, x if kind == mujoco.mjtGeom.mjGEOM_SPHERE else y
     of_list = kind in (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_SDF)
-    material = int(model.geom_matid[geom])
-    uniform = material >= 0 and bool(model.mat_texuniform[material])
+    uniform = thing.material >= 0 and bool(model.mat_texuniform[thing.material])
     scale = tuple((s if uniform else 1.0) / (1.0 if of_list else s or 1.0) for s in (x, y, z))
     cap = (z, z / x) if kind == mujoco.mjtGeom.mjGEOM_CAPSULE and x > 0 else (0.0, 0.0)
     return vector3(scale), cap

@@ -1,4 +1,4 @@
-"""The geoms of MuJoCo models as meshes and planes."""
+"""The geoms, sites and frames of MuJoCo models as meshes and planes."""
 
 # MuJoCo ships no types for what its binding exports.
 # pyright: reportAttributeAccessIssue=false
@@ -15,8 +15,9 @@ from rollfilm.scene.cache import cached_levels
 from rollfilm.scene.corners import face_normals
 from rollfilm.scene.levels import LevelConfig, Surface
 from rollfilm.scene.mesh import Mesh
-from rollfilm.scene.mujoco_materials import cube_mapping, geom_material, texture_mapping
-from rollfilm.scene.mujoco_values import vector3, vector4
+from rollfilm.scene.mujoco_materials import cube_mapping, texture_mapping, thing_material
+from rollfilm.scene.mujoco_missing import Missing
+from rollfilm.scene.mujoco_things import Thing, first_ids
 from rollfilm.scene.primitive_uvs import Mapping, box_uvs, capsule_uvs, cylinder_uvs, sphere_uvs, with_uvs
 from rollfilm.scene.scene import Geom
 
@@ -29,42 +30,40 @@ _GEOM = mujoco.mjtGeom
 _SMOOTH_COSINE = 0.8
 
 
-def model_geoms(model: mujoco.MjModel, groups: frozenset[int], warnings: list[str]) -> tuple[tuple[Geom, ...], tuple[Mesh, ...]]:
-    """The visible geoms in the order of their ids, and the meshes that they share. What is not drawn as MuJoCo does adds a warning."""
+def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) -> tuple[tuple[Geom, ...], tuple[Mesh, ...]]:
+    """Things that can be seen in their order, and the meshes that they share. What has no surface is ``missing``."""
+    first = first_ids(model)
     sources: dict[tuple, Callable[[], Mesh | None]] = {}
-    shapes: list[tuple[int, tuple | None]] = []
-    for geom in range(model.ngeom):
-        group = min(max(int(model.geom_group[geom]), 0), mujoco.mjNGROUP - 1)
-        if group not in groups or geom_material(model, geom).rgba[3] == 0:
+    shapes: list[tuple[Thing, tuple | None]] = []
+    for thing in things:
+        if thing_material(model, thing).rgba[3] == 0:
             continue
-        key, source = _shape(model, geom)
-        if key is None and model.geom_type[geom] != _GEOM.mjGEOM_PLANE:
-            warnings.append(f"geom {_geom_name(model, geom)} is not drawn: it has no surface")
+        key, source = _shape(model, thing)
+        if key is None and thing.type != _GEOM.mjGEOM_PLANE:
+            missing.add(thing, "no surface")
             continue
         if key is not None and source is not None:
             sources.setdefault(key, source)
-        shapes.append((geom, key))
+        shapes.append((thing, key))
     with ThreadPoolExecutor(max_workers=available_cores()) as pool:
         built = dict(zip(sources, pool.map(lambda source: source(), sources.values()), strict=True))
     meshes = {key: mesh for key, mesh in built.items() if mesh is not None}
     index = {key: i for i, key in enumerate(meshes)}
     geoms = []
-    for geom, key in shapes:
+    for thing, key in shapes:
         if key is not None and key not in index:
-            warnings.append(f"geom {_geom_name(model, geom)} is not drawn: its surface has no area")
+            missing.add(thing, "a surface without area")
             continue
-        geoms.append(_geom(model, geom, -1 if key is None else index[key]))
-    _warn_of_looks(model, geoms, warnings)
+        geoms.append(_geom(model, thing, first[thing.kind] + thing.id, -1 if key is None else index[key]))
     return tuple(geoms), tuple(meshes.values())
 
 
-def _shape(model: mujoco.MjModel, geom: int) -> tuple[tuple | None, Callable[[], Mesh | None] | None]:
-    """What identifies the surface of a geom, and how to build it; None for planes and for what has no surface."""
-    kind = int(model.geom_type[geom])
-    data = int(model.geom_dataid[geom])
-    x, y, z = (float(s) for s in model.geom_size[geom])
-    textured = _has_own_uvs(model, geom)
-    match kind:
+def _shape(model: mujoco.MjModel, thing: Thing) -> tuple[tuple | None, Callable[[], Mesh | None] | None]:
+    """What identifies a surface, and how to build it; None for planes and for what has no surface."""
+    data = thing.data
+    x, y, z = thing.size
+    textured = _has_own_uvs(model, thing)
+    match thing.type:
         case _GEOM.mjGEOM_MESH | _GEOM.mjGEOM_SDF if data >= 0:
             return ("mesh", data, textured), lambda: _mesh(model, data, textured)
         case _GEOM.mjGEOM_HFIELD if data >= 0:
@@ -86,35 +85,33 @@ def _mapped(mesh: Mesh, textured: bool, size: tuple[float, float, float], mappin
     return with_uvs(mesh, size, mapping) if textured else mesh
 
 
-def _has_own_uvs(model: mujoco.MjModel, geom: int) -> bool:
-    """Whether a geom has a flat texture that lies on coordinates of its surface."""
-    texture = geom_material(model, geom).texture
+def _has_own_uvs(model: mujoco.MjModel, thing: Thing) -> bool:
+    """Whether a thing has a flat texture that lies on coordinates of its surface."""
+    texture = thing_material(model, thing).texture
     if texture < 0 or model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D:
         return False
-    kind = int(model.geom_type[geom])
-    if kind in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF):
-        return _has_texcoords(model, int(model.geom_dataid[geom]))
-    return kind not in (_GEOM.mjGEOM_PLANE, _GEOM.mjGEOM_HFIELD)
+    if thing.type in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF):
+        return _has_texcoords(model, thing.data)
+    return thing.type not in (_GEOM.mjGEOM_PLANE, _GEOM.mjGEOM_HFIELD)
 
 
-def _geom(model: mujoco.MjModel, geom: int, mesh: int) -> Geom:
-    material = geom_material(model, geom)
-    scale, offset = texture_mapping(model, geom, own_uvs=_has_own_uvs(model, geom))
-    cube_scale, cube_cap = cube_mapping(model, geom)
-    plane = mesh < 0
+def _geom(model: mujoco.MjModel, thing: Thing, source_id: int, mesh: int) -> Geom:
+    scale, offset = texture_mapping(model, thing, own_uvs=_has_own_uvs(model, thing))
+    cube_scale, cube_cap = cube_mapping(model, thing)
     return Geom(
-        name=model.geom(geom).name,
-        source_id=geom,
-        body=int(model.geom_bodyid[geom]),
-        position=vector3(model.geom_pos[geom]),
-        quat_wxyz=vector4(model.geom_quat[geom]),
+        name=thing.name,
+        source_id=source_id,
+        body=thing.body,
+        position=thing.position,
+        quat_wxyz=thing.quat_wxyz,
         mesh=mesh,
-        material=material,
-        plane_half_size=(float(model.geom_size[geom, 0]), float(model.geom_size[geom, 1])) if plane else (0.0, 0.0),
+        material=thing_material(model, thing),
+        plane_half_size=thing.size[:2] if mesh < 0 else (0.0, 0.0),
         uv_scale=scale,
         uv_offset=offset,
         cube_scale=cube_scale,
         cube_cap=cube_cap,
+        kind=thing.kind,
     )
 
 
@@ -154,15 +151,3 @@ def _height_field(model: mujoco.MjModel, field: int) -> Mesh | None:
 def _with_levels(name: str, surface: Surface, config: LevelConfig) -> Mesh | None:
     levels = cached_levels(surface, config)
     return primitives.mesh_from_levels(name, list(levels)) if levels else None
-
-
-def _geom_name(model: mujoco.MjModel, geom: int) -> str:
-    return repr(model.geom(geom).name) if model.geom(geom).name else str(geom)
-
-
-def _warn_of_looks(model: mujoco.MjModel, geoms: list[Geom], warnings: list[str]) -> None:
-    """One line for each way in which surfaces look other than in MuJoCo, with how many and the first of them."""
-    translucent = [g for g in geoms if g.material.rgba[3] < 1]
-    for found, what in ((translucent, "drawn opaque, though their alpha is below 1"),):
-        if found:
-            warnings.append(f"{len(found)} geoms are {what}; the first is geom {_geom_name(model, found[0].source_id)}")

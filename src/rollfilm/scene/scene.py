@@ -1,6 +1,7 @@
 """The engine-free description of what can be seen."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,10 @@ from rollfilm.scene.light import Headlight, Light
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mesh import Mesh
 
-__all__ = ["Bodies", "Geom", "Scene"]
+__all__ = ["Bodies", "Geom", "GeomKind", "Scene"]
+
+#: What a thing that can be seen is in the engine's model.
+GeomKind = Literal["geom", "site", "tendon", "flex", "skin", "frame"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,8 @@ class Geom:
 
     Attributes:
         name: for messages and tables, may be empty.
-        source_id: the geom id in the engine's own model; this is what a segmentation image holds.
+        source_id: what a segmentation image holds: the geom id in the engine's own model, and beyond those of geoms the ids of whatever
+            else can be seen.
         body: index of its body.
         position, quat_wxyz: its frame in the body's frame, (3,) metres and (4,).
         mesh: index into ``Scene.meshes``, -1 for a plane (z = 0 of its frame, seen from +z).
@@ -31,6 +36,7 @@ class Geom:
         cube_scale: (3,); a cube texture is seen along ``scale * point`` with the point in the geom's frame.
         cube_cap: (2,) of capsules, whose half spheres are textured by another scale: half the length of the straight part, metres, and
             how many times more z counts beyond it. 0 for all else.
+        kind: what it is in the engine's model.
     """
 
     name: str
@@ -45,6 +51,7 @@ class Geom:
     uv_offset: tuple[float, float] = (0.0, 0.0)
     cube_scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     cube_cap: tuple[float, float] = (0.0, 0.0)
+    kind: GeomKind = "geom"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +86,7 @@ class Scene:
         near_m: what lies nearer to a camera's plane is cut off.
         far_m: planes end there, and meshes that lie beyond it altogether are not seen.
         center, extent_m: (3,) middle and size of the model, as a free camera needs them.
-        warnings: one line for each thing of the model that is not drawn.
+        warnings: what of the model is not drawn, in one line, and a line for each way in which the scene looks other than it.
     """
 
     bodies: Bodies
