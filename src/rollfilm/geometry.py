@@ -12,6 +12,7 @@ __all__ = [
     "cv_from_gl",
     "extrinsic_cv",
     "intrinsic_cv",
+    "intrinsic_cv_from_lens",
     "look_at_quat_wxyz",
     "matrix_from_quat",
     "quat_conjugate",
@@ -126,7 +127,13 @@ def extrinsic_cv(position: ArrayLike, quat_wxyz: ArrayLike) -> NDArray:
 def intrinsic_cv(fov_y_rad: ArrayLike, height: int, width: int) -> NDArray:
     """Pinhole matrices (..., 3, 3), pixels square and the centre in the middle; pixel centres lie at +0.5."""
     focal = 0.5 * height / np.tan(0.5 * np.asarray(fov_y_rad, dtype=np.float64))
-    matrix = np.zeros((*focal.shape, 3, 3))
-    matrix[..., 0, 0] = matrix[..., 1, 1] = focal
-    matrix[..., 0, 2], matrix[..., 1, 2], matrix[..., 2, 2] = 0.5 * width, 0.5 * height, 1.0
+    return intrinsic_cv_from_lens(focal, focal, 0.5 * width, 0.5 * height)
+
+
+def intrinsic_cv_from_lens(fx: ArrayLike, fy: ArrayLike, cx: ArrayLike, cy: ArrayLike) -> NDArray:
+    """Camera matrices (..., 3, 3), ManiSkill's ``intrinsic_cv``, of focal lengths and principal points (...) in pixels."""
+    fx, fy, cx, cy = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (fx, fy, cx, cy)))
+    matrix = np.zeros((*fx.shape, 3, 3))
+    matrix[..., 0, 0], matrix[..., 1, 1] = fx, fy
+    matrix[..., 0, 2], matrix[..., 1, 2], matrix[..., 2, 2] = cx, cy, 1.0
     return matrix

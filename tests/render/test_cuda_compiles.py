@@ -12,7 +12,8 @@ from rollfilm.render.kernels.shade_column import shade_kernel
 EVERYTHING = Features(rgb=True, depth=True, segmentation=True, textures=True, skybox=True, planes=2, lights=(False, True), cubes=True)
 NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, skybox=False, planes=0, lights=())
 
-FLAT = dataclasses.replace(EVERYTHING, flat=True)
+MEASURED = {"bodies": True, "distances": True, "camera_normals": True, "world_normals": True, "positions": True}
+FLAT = dataclasses.replace(EVERYTHING, flat=True, **MEASURED)
 
 
 @pytest.mark.parametrize(

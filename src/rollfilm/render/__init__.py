@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rollfilm.render.frames import CameraFrames, Frames
+from rollfilm.render.frames import CameraFrames, CameraMatrices, Frames
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 
 if TYPE_CHECKING:
     from rollfilm.render.renderer import BatchRenderer
 
-__all__ = ["BatchRenderer", "CameraFrames", "CameraRequest", "Frames", "RenderOptions"]
+__all__ = ["BatchRenderer", "CameraFrames", "CameraMatrices", "CameraRequest", "Frames", "RenderOptions"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,23 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 import warp as wp
+from numpy.typing import NDArray
 
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.types import Lens, Pictures, ViewBatch
 from rollfilm.render.options import RenderOptions
+from rollfilm.render.outputs import OUTPUTS
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import PackedScene
 from rollfilm.scene import Camera
 
 __all__ = ["CameraBatch", "CameraMember", "group_cameras", "picture_bytes"]
 
-_WIDTH = {"rgb": 3, "depth_m": 4, "segmentation": 4}
-
 
 def picture_bytes(requests: Sequence[CameraRequest], num_worlds: int) -> int:
     """Bytes of all pictures of one frame."""
-    return sum(num_worlds * r.height * r.width * sum(_WIDTH[name] for name in r.outputs) for r in requests)
+    # two names of one output share an array
+    widths = [sum({OUTPUTS[name].picture: OUTPUTS[name].pixel_bytes for name in r.outputs}.values()) for r in requests]
+    return sum(num_worlds * r.height * r.width * width for r, width in zip(requests, widths, strict=True))
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,18 @@ class CameraBatch:
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
         views.height, views.width, views.lod_pixels = height, width, options.lod_pixels
         num_views, pixels = num_worlds * len(members), height * width
-        outputs: dict[str, wp.array] = {
-            name: wp.zeros((num_views, pixels * channels) if name in asked else (0, 0), dtype=dtype, device=device)
-            for name, channels, dtype in (("rgb", 3, wp.uint8), ("depth_m", 1, float), ("segmentation", 1, int))
-        }
-        pictures = Pictures()
-        pictures.rgb, pictures.depth, pictures.segmentation = outputs["rgb"], outputs["depth_m"], outputs["segmentation"]
+        pictures, switches = Pictures(), dict.fromkeys((output.feature for output in OUTPUTS.values()), False)
+        for name, output in OUTPUTS.items():
+            wanted = name in asked
+            if wanted and not switches[output.feature]:
+                setattr(
+                    pictures,
+                    output.picture,
+                    wp.zeros((num_views, pixels * output.channels), dtype=getattr(wp, output.dtype), device=device),
+                )
+            switches[output.feature] |= wanted
         features = Features(
-            rgb="rgb" in asked,
-            depth="depth_m" in asked,
-            segmentation="segmentation" in asked,
+            **switches,
             textures=packed.has_textures,
             skybox=data.skybox >= 0,
             planes=data.plane.shape[0],
@@ -93,7 +97,12 @@ class CameraBatch:
             flat=members[0].camera.orthographic,
         )
         names = tuple(m.request.name for m in members)
-        return cls(names, views, pictures, features, num_views, {name: outputs[name] for name in asked})
+        return cls(names, views, pictures, features, num_views, {name: getattr(pictures, OUTPUTS[name].picture) for name in asked})
+
+    def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
+        """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
+        lens = self.views.lens.numpy()
+        return {name: tuple(lens[k][part] for part in ("fx", "fy", "cx", "cy")) for k, name in enumerate(self.names)}
 
     def frames(self) -> dict[str, CameraFrames]:
         """The pictures by camera, as views of the arrays that kernels write."""

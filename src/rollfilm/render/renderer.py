@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from rollfilm.arguments import require_integer
 from rollfilm.cores import available_cores
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.geometry import quat_from_matrix
+from rollfilm.geometry import extrinsic_cv, intrinsic_cv_from_lens, quat_from_matrix, world_from_camera_gl
 from rollfilm.render.batch import CameraBatch, group_cameras
 from rollfilm.render.budget import require_room
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
 from rollfilm.render.device import resolve_device
-from rollfilm.render.frames import CameraFrames, Frames
+from rollfilm.render.frames import CameraFrames, CameraMatrices, Frames
 from rollfilm.render.kernels.place import Poses
 from rollfilm.render.kernels.types import WorldData
 from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
@@ -127,6 +127,18 @@ class BatchRenderer:
         position = self._world.camera_position.numpy()
         quat = quat_from_matrix(self._world.camera_rotation.numpy()).astype(np.float32)
         return {camera.name: (position[:, i].copy(), quat[:, i]) for i, camera in enumerate(self._cameras)}
+
+    def camera_matrices(self) -> dict[str, CameraMatrices]:
+        """Where the cameras were in the last frame and how they map to pixels, by ManiSkill's names; on the host."""
+        lenses = {name: lens for batch in self._batches for name, lens in batch.lenses().items()}
+        return {
+            name: CameraMatrices(
+                cam2world_gl=world_from_camera_gl(position, quat).astype(np.float32),
+                extrinsic_cv=extrinsic_cv(position, quat).astype(np.float32),
+                intrinsic_cv=np.broadcast_to(intrinsic_cv_from_lens(*lenses[name]), (self._num_worlds, 3, 3)).astype(np.float32),
+            )
+            for name, (position, quat) in self.camera_poses().items()
+        }
 
     def close(self) -> None:
         """End the renderer's threads. It cannot render afterwards."""

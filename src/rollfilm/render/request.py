@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.render.outputs import OUTPUTS
 from rollfilm.scene import Camera
 
-__all__ = ["MAX_IMAGE_SIZE", "OUTPUTS", "CameraRequest"]
-
-OUTPUTS = ("rgb", "depth_m", "segmentation")
+__all__ = ["MAX_IMAGE_SIZE", "CameraRequest"]
 
 #: Rows or columns that a picture may have at most.
 MAX_IMAGE_SIZE = 16384
@@ -21,7 +20,7 @@ class CameraRequest:
     Attributes:
         camera: the name of a camera of the scene, or a camera of your own.
         height, width: pixels, any size from 1x1 up.
-        outputs: any of ``"rgb"``, ``"depth_m"``, ``"segmentation"``; what is not asked for costs nothing.
+        outputs: any of those that ``CameraFrames`` describes; what is not asked for costs nothing.
 
     Raises:
         InvalidArgumentError: a size that is no whole number from 1 to MAX_IMAGE_SIZE, no output, or one that is unknown.

@@ -17,6 +17,7 @@ class Features:
         headlights: worlds have headlights of their own.
         cubes: some geom's texture is a cube.
         flat: the cameras are orthographic.
+        bodies, distances, camera_normals, world_normals, positions: more outputs.
     """
 
     rgb: bool
@@ -30,3 +31,18 @@ class Features:
     headlights: bool = False
     cubes: bool = False
     flat: bool = False
+    bodies: bool = False
+    distances: bool = False
+    camera_normals: bool = False
+    world_normals: bool = False
+    positions: bool = False
+
+    @property
+    def normals(self) -> bool:
+        """Whether a normal is asked for as an output."""
+        return self.camera_normals or self.world_normals
+
+    @property
+    def measured(self) -> bool:
+        """Whether ``measure`` has anything to do."""
+        return self.normals or self.bodies or self.distances or self.positions

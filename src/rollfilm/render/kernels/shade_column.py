@@ -10,6 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import lighting
+from rollfilm.render.kernels.measure import measuring
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
@@ -37,6 +38,7 @@ def shade_kernel(features: Features):
     """The kernel for these features."""
     load_surface, background = shading(features, hardware=True)
     light = lighting(features.lights, features.headlights)
+    measure = measuring(features)
     make_plane, plane_key, surface_spot, make_point = sight(features)
 
     @wp.func
@@ -99,6 +101,12 @@ def shade_kernel(features: Features):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
             if wp.static(features.depth):
                 pictures.depth[v, pixel] = seen_depth(key)
+            if wp.static(features.measured):
+                if wp.static(features.normals):
+                    if key != EMPTY_KEY and (key & SURFACE) != known:
+                        surface = load_surface(scene, world, eye, key)
+                        known = key & SURFACE
+                measure(scene, world, eye, pictures, surface, key, ray, v, pixel)
             if wp.static(features.rgb):
                 color = wp.vec3(0.0)
                 if key == EMPTY_KEY:

@@ -116,6 +116,11 @@ class Pictures:
     rgb: wp.array2d(dtype=wp.uint8)  # (views, H * W * 3)
     depth: wp.array2d(dtype=float)  # (views, H * W)
     segmentation: wp.array2d(dtype=int)  # (views, H * W)
+    body: wp.array2d(dtype=int)  # (views, H * W)
+    distance: wp.array2d(dtype=float)  # (views, H * W)
+    normal_camera: wp.array2d(dtype=wp.vec3)  # (views, H * W)
+    normal_world: wp.array2d(dtype=wp.vec3)  # (views, H * W)
+    position: wp.array2d(dtype=wp.vec3)  # (views, H * W)
 
 
 @wp.func

@@ -6,6 +6,7 @@ import warp as wp
 
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.measure import chunk_measuring
 from rollfilm.render.kernels.raster import Window, camera_triangle, facing, project, raster_triangle
 from rollfilm.render.kernels.shade import Plane, make_eye, pixel_ray, seen_depth, seen_id, sight
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfInts, ChunkOfKeys, chunk_shading
@@ -75,6 +76,7 @@ VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vect
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
     shade_chunk = chunk_shading(features)
+    measure_chunk = chunk_measuring(features)
     make_plane, plane_key, _, _ = sight(features)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"cpu_compiler_flags": VECTOR_FLAGS})
@@ -135,6 +137,8 @@ def whole_view_kernel(features: Features):
                         if wp.static(features.depth):
                             pictures.depth[v, pixel + j] = seen_depth(keys[j])
                         j += 1
+                if wp.static(features.measured):
+                    measure_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
                 if wp.static(features.rgb):
                     shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
 
