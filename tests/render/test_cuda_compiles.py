@@ -9,7 +9,18 @@ from rollfilm.render.kernels import batch, place
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade_column import shade_kernel
 
-EVERYTHING = Features(rgb=True, depth=True, segmentation=True, textures=True, skybox=True, planes=2, lights=(False, True), cubes=True)
+EVERYTHING = Features(
+    rgb=True,
+    depth=True,
+    segmentation=True,
+    textures=True,
+    skybox=True,
+    planes=2,
+    lights=(False, True),
+    cubes=True,
+    sizes=True,
+    headlights=True,
+)
 NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, skybox=False, planes=0, lights=())
 
 MEASURED = {"bodies": True, "distances": True, "camera_normals": True, "world_normals": True, "positions": True}

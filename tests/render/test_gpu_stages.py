@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import warp as wp
 
+from render.looks_scene import looks_scene, with_geom
 from render.moving import ALL, moving_scene, random_poses, worlds
 from render.test_outputs import EVERY
 from rollfilm.engines.still import StillPoses
-from rollfilm.render import BatchRenderer, CameraRequest, cuda
+from rollfilm.render import BatchRenderer, CameraRequest, WorldLooks, cuda
 
 NUM_WORLDS = 5
 CAMERAS = (("front", 37, 90), ("rider", 24, 31), ("above", 37, 90))
@@ -79,3 +80,36 @@ def test_stages_give_the_same_bytes_whatever_overflows(renderer, monkeypatch, li
         got = copied(renderer._frames)
         for key, picture in want.items():
             np.testing.assert_array_equal(got[key], picture, err_msg=f"{key} of state {seed}")
+
+
+def test_stages_show_each_world_its_own_looks(monkeypatch):
+    scene = looks_scene()
+    for name in ("floor", "box"):
+        scene = with_geom(scene, name, material_texture=-1)
+    scene = dataclasses.replace(scene, skybox=-1)
+    device = wp.get_device("cpu")
+    monkeypatch.setattr(device, "sm_count", 1)
+    random = np.random.default_rng(0)
+    others = BatchRenderer(scene, NUM_WORLDS, [CameraRequest(name, 37, 90, ALL) for name in ("front", "above")])
+    others.set_looks(
+        WorldLooks(
+            geom_rgba={("floor", "ball"): random.uniform(0.1, 1, (NUM_WORLDS, 2, 4))},
+            geom_visible={("floor", "ball"): random.random((NUM_WORLDS, 2)) > 0.4},
+            geom_scale={"ball": random.uniform(0.5, 2, (NUM_WORLDS, 3))},
+            geom_mesh={"geom_3": random.choice(["block", "wedge"], NUM_WORLDS)},
+            light_diffuse={"lamp": random.random((NUM_WORLDS, 3))},
+            headlight_ambient=random.random((NUM_WORLDS, 3)),
+            camera_offset={"front": random.uniform(-0.2, 0.2, (NUM_WORLDS, 3))},
+            may_be_unseen=True,
+        )
+    )
+    poses = random_poses(NUM_WORLDS)
+    want = copied(others.render(StillPoses(scene, poses)))
+    assert all((want["front", output][0] != want["front", output][k]).any() for output in ALL for k in range(1, NUM_WORLDS))
+    stages = cuda.CudaPipeline(others._packed.data, others._world, others._batches, others._looks.worst_clusters, device)
+    for picture in (others._frames[name] for name in ("front", "above")):
+        picture.rgb[:], picture.depth_m[:], picture.segmentation[:] = 7, 7, 7
+    stages._launch(others._bodies, others._placements)
+    for key, picture in copied(others._frames).items():
+        np.testing.assert_array_equal(picture, want[key], err_msg=str(key))
+    others.close()

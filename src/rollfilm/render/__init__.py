@@ -3,13 +3,23 @@
 from typing import TYPE_CHECKING, Any
 
 from rollfilm.render.frames import CameraFrames, CameraMatrices, Frames
+from rollfilm.render.looks import NamedValues, WorldLooks
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 
 if TYPE_CHECKING:
     from rollfilm.render.renderer import BatchRenderer
 
-__all__ = ["BatchRenderer", "CameraFrames", "CameraMatrices", "CameraRequest", "Frames", "RenderOptions"]
+__all__ = [
+    "BatchRenderer",
+    "CameraFrames",
+    "CameraMatrices",
+    "CameraRequest",
+    "Frames",
+    "NamedValues",
+    "RenderOptions",
+    "WorldLooks",
+]
 
 
 def __getattr__(name: str) -> Any:

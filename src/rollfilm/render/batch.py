@@ -1,7 +1,7 @@
 """The views of one size: what is asked of them, and the arrays that their pictures land in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import warp as wp
@@ -103,6 +103,18 @@ class CameraBatch:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
         lens = self.views.lens.numpy()
         return {name: tuple(lens[k][part] for part in ("fx", "fy", "cx", "cy")) for k, name in enumerate(self.names)}
+
+    def with_own(self, groups: frozenset[str]) -> "CameraBatch":
+        """The same, its kernels specialised for what worlds have of their own (``LookBuffers.groups``)."""
+        return replace(
+            self,
+            features=replace(
+                self.features,
+                textures=self.features.textures or "texture" in groups,
+                sizes="size" in groups,
+                headlights="head" in groups,
+            ),
+        )
 
     def frames(self) -> dict[str, CameraFrames]:
         """The pictures by camera, as views of the arrays that kernels write."""

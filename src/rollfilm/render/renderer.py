@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import warp as wp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rollfilm.arguments import require_integer
 from rollfilm.cores import available_cores
@@ -18,6 +18,8 @@ from rollfilm.render.device import resolve_device
 from rollfilm.render.frames import CameraFrames, CameraMatrices, Frames
 from rollfilm.render.kernels.place import Poses
 from rollfilm.render.kernels.types import WorldData
+from rollfilm.render.looks import WorldLooks
+from rollfilm.render.looks_buffers import LookBuffers
 from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.poses import PoseBuffer
 from rollfilm.render.request import CameraRequest
@@ -74,7 +76,7 @@ class BatchRenderer:
         require_room(scene, num_worlds, self._requests, self._device, num_threads)
         # kept: kernels hold handles of the images in it
         self._packed = packed = pack_scene(scene, self._device, num_worlds)
-        self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device)
+        self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
         self._world = self._allocate_world()
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
@@ -82,10 +84,10 @@ class BatchRenderer:
             CameraBatch.build(members, packed, num_worlds, options, self._device)
             for members in group_cameras(self._requests, self._cameras)
         ]
-        if self._device.is_cuda:
-            self._pipeline = CudaPipeline(packed.data, self._world, self._batches, packed.worst_clusters, self._device)
-        else:
-            self._pipeline = CpuPipeline(packed.data, self._world, self._batches, num_threads)
+        structures = (packed.data, self._world, self._placements)
+        self._looks = LookBuffers(scene, [camera.name for camera in self._cameras], num_worlds, structures, self._device)
+        self._num_threads = num_threads
+        self._pipeline = self._make_pipeline()
         self._frames = self._export_frames()
         self._closed = False
 
@@ -122,6 +124,39 @@ class BatchRenderer:
         self._pipeline.render(self._bodies, self._placements)
         return Frames(self._frames, source.state_count)
 
+    def set_looks(self, looks: WorldLooks, worlds: ArrayLike | None = None) -> None:
+        """Let worlds look as ``looks`` say, from the next frame on until they are given others.
+
+        What ``looks`` do not name is as the scene has it, whatever was set before: a world's pictures depend on its poses and its last
+        looks alone, and ``WorldLooks()`` takes everything back. The first use of a field allocates its arrays, may compile kernels and
+        drops the graph that was recorded on CUDA (record your own afterwards); later uses only copy.
+
+        Args:
+            looks: of B worlds, on the host or the device; rows of worlds that are not masked are left aside.
+            worlds: mask (B,) bool of the worlds that get them; None for all.
+
+        Raises:
+            NotFoundError: a geom, material, light, camera, texture or mesh that is not there, or a camera that is not filmed.
+            InvalidArgumentError: looks for another number of worlds, a mask of a wrong shape or dtype, values that would have no effect,
+                or a renderer that was closed. Nothing has changed then.
+        """
+        if self._closed:
+            raise InvalidArgumentError("this renderer is closed; make another one")
+        if not isinstance(looks, WorldLooks):
+            raise InvalidArgumentError(f"looks is {type(looks).__name__}; give rollfilm.render.WorldLooks")
+        mask = np.ones(self._num_worlds, bool) if worlds is None else np.asarray(worlds)
+        if mask.shape != (self._num_worlds,) or mask.dtype != bool or not mask.any():
+            raise InvalidArgumentError(
+                f"worlds came as {mask.dtype} {mask.shape}; it must be a mask, bool ({self._num_worlds},), with a world in it"
+            )
+        if looks.num_worlds not in (None, self._num_worlds):
+            raise InvalidArgumentError(f"looks are for {looks.num_worlds} worlds; this renderer films {self._num_worlds}")
+        if self._looks.apply(looks, np.flatnonzero(mask)):
+            self._pipeline.close()
+            del self._pipeline  # its memory is free before that of the next is taken
+            self._batches = [batch.with_own(self._looks.groups) for batch in self._batches]
+            self._pipeline = self._make_pipeline()
+
     def camera_poses(self) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Where the cameras were in the last frame: position (B, 3), metres, and rotation (B, 4), wxyz, OpenGL axes; on the host."""
         position = self._world.camera_position.numpy()
@@ -153,6 +188,13 @@ class BatchRenderer:
         if doubled:
             raise InvalidArgumentError(f"camera {doubled[0]!r} was asked for more than once; give the second a name of its own")
         return tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
+
+    def _make_pipeline(self) -> CudaPipeline | CpuPipeline:
+        data = self._packed.data
+        if self._device.is_cuda:
+            worst = self._looks.worst_clusters if "mesh" in self._looks.groups else self._packed.worst_clusters
+            return CudaPipeline(data, self._world, self._batches, worst, self._device)
+        return CpuPipeline(data, self._world, self._batches, self._num_threads)
 
     def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
         world = WorldData()

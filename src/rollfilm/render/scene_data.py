@@ -111,6 +111,7 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: in
     rotations = matrix_from_quat(np.array([g.quat_wxyz for g in geoms]).reshape(-1, 4))
     data.geom_rotation = _array(rotations, wp.mat33, device, 9)
     data.geom_mesh = _by_world([g.mesh for g in geoms], int, device, 0, num_worlds)
+    data.geom_scale = _by_world(np.ones((len(geoms), 3)), wp.vec3, device, 3, num_worlds)
     data.geom_stretch = _by_world(np.ones(len(geoms)), float, device, 0, num_worlds)
     data.geom_id = _array([g.source_id for g in geoms], int, device)
     data.geom_half_size = _array([g.plane_half_size for g in geoms], wp.vec2, device, 2)
@@ -221,7 +222,7 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
     )
 
 
-def pack_placements(placements: list[Placement], device: wp.Device) -> Placements:  # pyright: ignore[reportInvalidTypeForm]
+def pack_placements(placements: list[Placement], device: wp.Device, num_worlds: int) -> Placements:  # pyright: ignore[reportInvalidTypeForm]
     """How things hang on bodies, as kernels take it."""
     data = Placements()
     data.body = _array([p.body for p in placements], int, device)
@@ -229,6 +230,7 @@ def pack_placements(placements: list[Placement], device: wp.Device) -> Placement
     data.rotation = _array(matrix_from_quat(np.array([p.quat_wxyz for p in placements]).reshape(-1, 4)), wp.mat33, device, 9)
     data.follow = _array([int(_FOLLOW[p.follow]) for p in placements], int, device)
     data.target = _array([p.target for p in placements], int, device)
+    data.moved = _by_world(np.zeros(len(placements)), int, device, 0, num_worlds)
     return data
 
 

@@ -4,6 +4,7 @@ from rollfilm.scene.camera import Camera, Intrinsics
 from rollfilm.scene.light import Headlight, Light
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mesh import Mesh, MeshLevel
+from rollfilm.scene.names import all_geom_names, geom_names, light_names
 from rollfilm.scene.placement import Follow, Placement, world_pose
 from rollfilm.scene.poses import BodyPoses, PoseSource
 from rollfilm.scene.scene import Bodies, Geom, Scene
@@ -24,5 +25,8 @@ __all__ = [
     "PoseSource",
     "Scene",
     "Texture",
+    "all_geom_names",
+    "geom_names",
+    "light_names",
     "world_pose",
 ]

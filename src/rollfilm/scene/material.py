@@ -35,6 +35,7 @@ class Material:
         emission: part of the colour that shines by itself.
         reflectance: part of a mirror image that planes add.
         texture: index into ``Scene.textures``, -1 for none.
+        name: of the model's material, empty where a geom has only a colour.
     """
 
     rgba: tuple[float, float, float, float] = (0.5, 0.5, 0.5, 1.0)
@@ -43,3 +44,4 @@ class Material:
     emission: float = 0.0
     reflectance: float = 0.0
     texture: int = -1
+    name: str = ""

@@ -48,6 +48,7 @@ def material_of(model: mujoco.MjModel, material: int, own: tuple[float, float, f
         emission=float(model.mat_emission[material]),
         reflectance=float(model.mat_reflectance[material]),
         texture=int(model.mat_texid[material, _BASE_COLOUR]),
+        name=model.mat(material).name,
     )
 
 

@@ -10,6 +10,12 @@ TRACK_COM = wp.constant(2)
 TARGET_BODY = wp.constant(3)
 TARGET_BODY_COM = wp.constant(4)
 
+# bits of ``Placements.moved``
+OWN_POSITION = wp.constant(1)
+OWN_ROTATION = wp.constant(2)
+TURNED = wp.constant(4)  # by an offset and a rotation in its own axes
+SHIFTED = wp.constant(8)  # by an offset in the world's axes
+
 
 @wp.struct
 class Poses:
@@ -24,13 +30,22 @@ class Poses:
 
 @wp.struct
 class Placements:
-    """How cameras, then lights, hang on bodies (``rollfilm.scene.Placement``)."""
+    """How cameras, then lights, hang on bodies (``rollfilm.scene.Placement``), and what worlds change in that.
+
+    Changes are (B, cameras + lights). ``moved`` adds up what of them counts; where no world changes anything it has a stride of 0, and
+    the others are empty.
+    """
 
     body: wp.array(dtype=int)
     position: wp.array(dtype=wp.vec3)
     rotation: wp.array(dtype=wp.mat33)
     follow: wp.array(dtype=int)
     target: wp.array(dtype=int)
+    moved: wp.array2d(dtype=int)
+    own_position: wp.array2d(dtype=wp.vec3)  # in the world's frame
+    own_rotation: wp.array2d(dtype=wp.mat33)
+    offset: wp.array2d(dtype=wp.vec3)
+    turn: wp.array2d(dtype=wp.mat33)
 
 
 @wp.func
@@ -100,6 +115,35 @@ def place_one(poses: Poses, placements: Placements, world: int, i: int):
     return position, rotation
 
 
+@wp.func
+def move(placements: Placements, world: int, i: int, position: wp.vec3, rotation: wp.mat33):
+    """Where a camera or light is after what its world changes."""
+    moved = placements.moved[world, i]
+    here = position
+    axes = rotation
+    if moved != 0:
+        if (moved & OWN_POSITION) != 0:
+            here = placements.own_position[world, i]
+        if (moved & OWN_ROTATION) != 0:
+            axes = placements.own_rotation[world, i]
+        if (moved & TURNED) != 0:
+            here += axes * placements.offset[world, i]
+            axes = axes * placements.turn[world, i]
+        if (moved & SHIFTED) != 0:
+            here += placements.offset[world, i]
+    return here, axes
+
+
+@wp.func
+def scaled_columns(m: wp.mat33, s: wp.vec3):
+    """A matrix after a scaling of the axes that it is applied to."""
+    return wp.mat33(
+        m[0, 0] * s[0], m[0, 1] * s[1], m[0, 2] * s[2],
+        m[1, 0] * s[0], m[1, 1] * s[1], m[1, 2] * s[2],
+        m[2, 0] * s[0], m[2, 1] * s[1], m[2, 2] * s[2],
+    )  # fmt: skip
+
+
 @wp.kernel(enable_backward=False)
 def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, placements: Placements, scene: SceneData, world: WorldData):
     """One thread a world and thing: geoms first, then cameras, then lights."""
@@ -108,11 +152,16 @@ def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, plac
     if i < num_geoms:
         body = scene.geom_body[i]
         rotation = rotation_matrix(poses.quat_wxyz[w, body])
-        world.geom_rotation[w, i] = rotation * scene.geom_rotation[i]
+        axes = rotation * scene.geom_rotation[i]
+        scale = scene.geom_scale[w, i]
+        # one array stands for both where no geom has a size of its own
+        world.geom_normal[w, i] = scaled_columns(axes, wp.vec3(1.0 / scale[0], 1.0 / scale[1], 1.0 / scale[2]))
+        world.geom_rotation[w, i] = scaled_columns(axes, scale)
         world.geom_position[w, i] = rotation * scene.geom_position[i] + poses.position[w, body]
     else:
         k = i - num_geoms
         position, rotation = place_one(poses, placements, w, k)
+        position, rotation = move(placements, w, k, position, rotation)
         if k < num_cameras:
             world.camera_position[w, k] = position
             world.camera_rotation[w, k] = rotation

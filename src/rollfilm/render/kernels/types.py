@@ -43,7 +43,8 @@ class SceneData:
     geom_id: wp.array(dtype=int)  # (G,) the engine's own id
     geom_half_size: wp.array(dtype=wp.vec2)  # (G,) of planes, 0 for infinite
     geom_color: wp.array2d(dtype=wp.vec3)  # (B, G)
-    geom_stretch: wp.array2d(dtype=float)  # (B, G) the largest factor on its size: of its mesh's radius and errors
+    geom_scale: wp.array2d(dtype=wp.vec3)  # (B, G) factors on its size along the axes of its frame
+    geom_stretch: wp.array2d(dtype=float)  # (B, G) the largest of them: of its mesh's radius and errors
     geom_finish: wp.array(dtype=wp.vec3)  # (G,) emission, specular, exponent
     geom_uv: wp.array(dtype=wp.vec4)  # (G,) scale and offset
     geom_uv_local: wp.array(dtype=int)  # (G,) 1 if texture coordinates are the x and y of the geom's frame

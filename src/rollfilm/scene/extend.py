@@ -1,0 +1,90 @@
+"""Meshes and textures beyond those of a model, for worlds that look different."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rollfilm.errors import InvalidArgumentError
+from rollfilm.scene.cache import cached_levels
+from rollfilm.scene.levels import LevelConfig, Surface
+from rollfilm.scene.material import Texture
+from rollfilm.scene.mesh import Mesh
+from rollfilm.scene.normals import crease_normals
+from rollfilm.scene.primitives import mesh_from_levels
+from rollfilm.scene.scene import Scene
+
+__all__ = ["mesh_from_triangles", "texture_from_image", "with_meshes", "with_textures"]
+
+
+def mesh_from_triangles(name: str, vertices: ArrayLike, triangles: ArrayLike, *, uvs: ArrayLike | None = None) -> Mesh:
+    """A mesh with levels of detail, as those of models have them: built once and kept in the cache.
+
+    Args:
+        name: what looks call it.
+        vertices: (V, 3), metres, in the frame of the geom that will take it.
+        triangles: (T, 3) indices, counter-clockwise seen from outside.
+        uvs: (V, 2) texture coordinates, v up from the image's last row; None for a mesh that carries no texture of its own.
+
+    Raises:
+        InvalidArgumentError: a wrong shape, an index of no vertex, a number that is not finite, or no triangle that has an area.
+    """
+    points, faces = np.asarray(vertices, np.float64), np.asarray(triangles)
+    if points.ndim != 2 or points.shape[1:] != (3,) or not np.isfinite(points).all():
+        raise InvalidArgumentError(f"vertices of mesh {name!r} came as {points.shape}; they must be finite numbers (V, 3)")
+    if faces.ndim != 2 or faces.shape[1:] != (3,) or faces.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"triangles of mesh {name!r} came as {faces.dtype} {faces.shape}; they must be integers (T, 3)")
+    if faces.size and not 0 <= faces.min() <= faces.max() < len(points):
+        raise InvalidArgumentError(f"a triangle of mesh {name!r} names vertex {faces.max()}; there are {len(points)}")
+    corners = None
+    if uvs is not None:
+        coordinates = np.asarray(uvs, np.float64)
+        if coordinates.shape != (len(points), 2) or not np.isfinite(coordinates).all():
+            raise InvalidArgumentError(f"uvs of mesh {name!r} came as {coordinates.shape}; they must be finite numbers ({len(points)}, 2)")
+        corners = coordinates[faces]
+    levels = cached_levels(Surface(points, faces, crease_normals(points, faces), corners), LevelConfig())
+    if not levels:
+        raise InvalidArgumentError(f"mesh {name!r} has no triangle that has an area")
+    return mesh_from_levels(name, list(levels))
+
+
+def texture_from_image(name: str, pixels: NDArray[np.uint8]) -> Texture:
+    """A flat texture.
+
+    Args:
+        name: what looks call it.
+        pixels: uint8 (H, W, 3), sRGB values, row 0 on top.
+
+    Raises:
+        InvalidArgumentError: a wrong shape or dtype.
+    """
+    image = np.asarray(pixels)
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
+        raise InvalidArgumentError(f"pixels of texture {name!r} came as {image.dtype} {image.shape}; they must be uint8 (H, W, 3)")
+    return Texture(name, "2d", np.ascontiguousarray(image))
+
+
+def with_meshes(scene: Scene, *meshes: Mesh) -> Scene:
+    """The scene with more meshes, which no geom shows until looks choose them.
+
+    Raises:
+        InvalidArgumentError: a mesh without a name, or of a name that is taken.
+    """
+    _require_new_names("mesh", [mesh.name for mesh in meshes], {mesh.name for mesh in scene.meshes})
+    return replace(scene, meshes=(*scene.meshes, *meshes))
+
+
+def with_textures(scene: Scene, *textures: Texture) -> Scene:
+    """The scene with more textures, which no geom shows until looks choose them.
+
+    Raises:
+        InvalidArgumentError: a texture without a name, or of a name that is taken.
+    """
+    _require_new_names("texture", [texture.name for texture in textures], {texture.name for texture in scene.textures})
+    return replace(scene, textures=(*scene.textures, *textures))
+
+
+def _require_new_names(kind: str, names: list[str], taken: set[str]) -> None:
+    for i, name in enumerate(names):
+        if not name or name in taken or name in names[:i]:
+            raise InvalidArgumentError(f"a {kind} called {name!r} cannot be added: give it a name that is not empty and not taken")
