@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupt": set(),
     "cores": set(),
     "host": set(),
+    "seeds": set(),
     "scene": {"geometry"},
     "render": {"scene", "geometry"},
     "engines": {"scene", "geometry"},
@@ -33,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "profile": set(),
     "testing": {"engines", "scene"},
 }
-BASE = {"arguments", "cores", "errors", "host", "interrupt", "memory", "__version__"}
+BASE = {"arguments", "cores", "errors", "host", "interrupt", "memory", "seeds", "__version__"}
 #: These may import every room: the command line, and the package itself, which offers other rooms' names on demand.
 ANYTHING = {"cli", "__init__", "__main__"}
 

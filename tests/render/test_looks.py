@@ -24,6 +24,7 @@ NEUTRAL = WorldLooks(
     light_on={"sun": np.ones(NUM_WORLDS, bool)},
     headlight_on=np.ones(NUM_WORLDS, bool),
     light_offset={"lamp": np.zeros((NUM_WORLDS, 3))},
+    camera_fov_y_rad={"front": np.full(NUM_WORLDS, looks_scene().camera("front").fov_y_rad)},
 )
 
 
@@ -89,6 +90,8 @@ PLACE = np.array([[0.5, -1, 1.5], [-1, 0.25, 2.5], [0, 0, 1.75]])
 TARGET = np.array([[0, 0, 0.25], [0.5, 0, 0], [0, 0.5, 0.25]])
 QUAT = look_at_quat_wxyz(PLACE, TARGET).astype(np.float32).astype(np.float64)
 UNIT = QUAT / np.linalg.norm(QUAT, axis=1, keepdims=True)
+FOV = np.float32([0.5, 0.9, 1.4])
+LENS = np.float32([[40, 40, 20, 20], [70.5, 50, 12, 25], [30, 90, 20, 3.25]])
 OUT_OF_SIGHT = (0.0, 0.0, -1e5)
 YES_NO = np.array([True, False, True])
 
@@ -191,6 +194,14 @@ FIELDS = {
     "camera": (
         WorldLooks(camera_position={"front": PLACE}, camera_quat_wxyz={"front": QUAT}),
         lambda s, w: with_camera(s, "front", placement=fixed(PLACE[w], UNIT[w])),
+    ),
+    "field of view": (
+        WorldLooks(camera_fov_y_rad={"front": FOV}),
+        lambda s, w: with_camera(s, "front", fov_y_rad=float(FOV[w])),
+    ),
+    "intrinsics": (
+        WorldLooks(camera_intrinsics={"above": LENS}),
+        lambda s, w: with_camera(s, "above", **dict(zip(("fx", "fy", "cx", "cy"), LENS[w].tolist(), strict=True))),
     ),
     "camera offset": (
         WorldLooks(camera_offset={"above": PLACE}),
@@ -318,6 +329,7 @@ def some_looks(num_worlds: int, seed: int = 0) -> WorldLooks:
         camera_position={"front": eye},
         camera_quat_wxyz={"front": look_at_quat_wxyz(eye, uniform(-0.2, 0.2, 3))},
         camera_offset={"above": uniform(-0.3, 0.3, 3)},
+        camera_fov_y_rad={"above": uniform(0.5, 1.2)},
         may_be_unseen=True,
     )
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from render.looks_scene import looks_scene, with_geom
+from render.looks_scene import looks_scene, with_camera, with_geom
 from render.scenes import still
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 from rollfilm.render import BatchRenderer, CameraRequest, WorldLooks
@@ -65,6 +65,11 @@ def with_value(values, where, value):
             {"camera_quat_wxyz": {"front": np.ones((B, 4))}},
             "camera_quat_wxyz of 'front' in world 0 is .* a quaternion w, x, y, z of length 1",
         ),
+        (
+            {"camera_fov_y_rad": {"front": np.array([1, 3.2])}},
+            "camera_fov_y_rad of 'front' in world 1 is 3.2; give radians between 0 and pi",
+        ),
+        ({"camera_intrinsics": {"front": -RGBA}}, "camera_intrinsics of 'front' in world 0 is .* focal lengths above 0"),
         ({"camera_position": {"front": 1e11 * XYZ}}, "camera_position of 'front' in world 0 is .* metres"),
     ],
 )
@@ -79,7 +84,7 @@ def test_values_that_cannot_be(fields, message):
         ({"geom_rgba": {"cube": RGBA}}, "geom_rgba: no geom 'cube' is in this scene; there are: floor, box, ball, geom_3"),
         ({"material_rgba": {"wood": RGBA}}, "no visible geom is made of material 'wood'; there are: paint, tiles"),
         ({"light_on": {"moon": YES}}, "light_on: no light 'moon' is in this scene; there are: sun, lamp"),
-        ({"camera_offset": {"above": XYZ}}, "no camera 'above' is filmed by this renderer; it films: front"),
+        ({"camera_offset": {"above": XYZ}}, "no camera 'above' is filmed; there are: front"),
         ({"geom_texture": {"floor": np.array(["wood", ""])}}, "no texture 'wood' in this scene; there are: squares, shades, sky, noise"),
         ({"geom_texture": {"floor": np.array([0, 4])}}, "no texture has index 4; this scene has 4"),
         ({"geom_mesh": {"ball": np.array(["cone", "block"])}}, "no mesh 'cone' in this scene; there are: .*, block"),
@@ -114,6 +119,10 @@ def test_what_is_not_there(renderer, fields, message):
         ({"geom_scale": {"floor": 2 * XYZ}}, "geom_scale of 'floor' in world 0 is .* a plane has no height"),
         ({"light_diffuse": {"sun": XYZ}, "light_on": {"sun": NO}}, "light_diffuse of 'sun' would have no effect: it is off in every world"),
         ({"light_position": {"sun": XYZ}}, "light_position of 'sun' would have no effect: it is directional"),
+        (
+            {"camera_fov_y_rad": {"front": YES * 1.0}, "camera_intrinsics": {"front": RGBA}},
+            "camera_fov_y_rad of 'front' would have no effect",
+        ),
         ({"headlight_diffuse": XYZ, "headlight_on": NO}, "headlight_diffuse would have no effect: the headlight is off in every world"),
     ],
 )
@@ -131,6 +140,14 @@ def test_an_infinite_plane_without_a_texture_has_no_size():
     renderer = renderer_of(with_geom(looks_scene(), "floor", plane_half_size=(0.0, 0.0), material_texture=-1))
     with pytest.raises(InvalidArgumentError, match="geom_scale of 'floor' would have no effect: the plane is infinite"):
         renderer.set_looks(WorldLooks(geom_scale={"floor": np.ones((B, 3))}))
+    renderer.close()
+
+
+def test_an_orthographic_camera_has_no_field_of_view():
+    scene = with_camera(looks_scene(), "front", extent_y_m=2.0)
+    renderer = renderer_of(scene)
+    with pytest.raises(InvalidArgumentError, match="camera_fov_y_rad of 'front' would have no effect: the camera is orthographic"):
+        renderer.set_looks(WorldLooks(camera_fov_y_rad={"front": np.ones(B)}))
     renderer.close()
 
 

@@ -7,14 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.seeds import episode_seed
 
 __all__ = ["EpisodeSeeds", "episode_seed"]
-
-
-def episode_seed(run_seed: int, episode_index: int) -> int:
-    """The seed of episode ``episode_index`` of the run ``run_seed``: 53 bits, so that JSON readers in any language keep it exact."""
-    sequence = np.random.SeedSequence(entropy=run_seed, spawn_key=(episode_index,))
-    return int(sequence.generate_state(1, np.uint64)[0]) >> 11
 
 
 class EpisodeSeeds:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rollfilm.render.frames import CameraFrames, CameraMatrices, Frames
 from rollfilm.render.looks import NamedValues, WorldLooks
 from rollfilm.render.options import RenderOptions
+from rollfilm.render.randomize import CameraRange, GeomRange, HeadlightRange, LightRange, LooksConfig, randomize
 from rollfilm.render.request import CameraRequest
 
 if TYPE_CHECKING:
@@ -14,11 +15,17 @@ __all__ = [
     "BatchRenderer",
     "CameraFrames",
     "CameraMatrices",
+    "CameraRange",
     "CameraRequest",
     "Frames",
+    "GeomRange",
+    "HeadlightRange",
+    "LightRange",
+    "LooksConfig",
     "NamedValues",
     "RenderOptions",
     "WorldLooks",
+    "randomize",
 ]
 
 

@@ -1,5 +1,6 @@
 """What worlds of one scene may have of their own, beside the poses of their bodies: colours, textures, sizes, lights, cameras."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,8 @@ _NAMED: dict[str, _Rule] = {
     "camera_quat_wxyz": _QUAT,
     "camera_offset": _PLACE,
     "camera_turn_wxyz": _QUAT,
+    "camera_fov_y_rad": _Rule(0, "float", 0.0, math.pi, open_ended=True, meaning="radians between 0 and pi"),
+    "camera_intrinsics": _Rule(4, "float", meaning="fx, fy, cx and cy in pixels, focal lengths above 0"),
 }
 _HEADLIGHT: dict[str, _Rule] = {
     "headlight_on": _BOOL,
@@ -115,6 +118,8 @@ class WorldLooks:
         camera_quat_wxyz: (B, 4) unit, its axes (OpenGL) in the world's frame, in place of how it is placed.
         camera_offset: (B, 3) metres along the camera's own axes (x right, y up, z backwards), added to where it is.
         camera_turn_wxyz: (B, 4) unit, a rotation about the camera's own axes, from how it is placed.
+        camera_fov_y_rad: (B,) vertical field of view, radians; pixels become square and the principal point the middle.
+        camera_intrinsics: (B, 4) fx, fy, cx and cy in pixels of its sensor, or of the picture where it has none (``Camera``).
         may_be_unseen: values of what is hidden or off in every world are no error, for looks that are drawn by lot.
 
     Raises:
@@ -143,6 +148,8 @@ class WorldLooks:
     camera_quat_wxyz: Named = None
     camera_offset: Named = None
     camera_turn_wxyz: Named = None
+    camera_fov_y_rad: Named = None
+    camera_intrinsics: Named = None
     may_be_unseen: bool = False
 
     def __post_init__(self) -> None:
@@ -302,6 +309,8 @@ def _of_kind(field: str, rule: _Rule, names: tuple[str, ...], values: NDArray) -
     _require_all(field, rule, names, values, np.isfinite(values), "is not finite")
     inside = (values > rule.low) & (values < rule.high) if rule.open_ended else (values >= rule.low) & (values <= rule.high)
     _require_all(field, rule, names, values, inside)
+    if field == "camera_intrinsics":
+        _require_all(field, rule, names, values, values[..., :2] > 0)
     if rule.unit or field == "light_direction":
         length = np.linalg.norm(values.astype(np.float64), axis=-1, keepdims=True)
         _require_all(field, rule, names, values, np.abs(length - 1.0) <= _UNIT_SLACK if rule.unit else length > 1e-9)

@@ -9,11 +9,13 @@ import warp as wp
 from numpy.typing import NDArray
 
 from rollfilm.geometry import look_at_quat_wxyz, matrix_from_quat
+from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.place import OWN_POSITION, OWN_ROTATION, SHIFTED, TURNED
 from rollfilm.render.kernels.types import CLUSTER_SIZE
 from rollfilm.render.looks import WorldLooks
+from rollfilm.render.looks_lenses import LensBuffers
 from rollfilm.render.looks_scene import Columns, LooksResolver
-from rollfilm.scene import Headlight, Scene
+from rollfilm.scene import Camera, Headlight, Scene
 
 __all__ = ["LookBuffers"]
 
@@ -72,16 +74,26 @@ class LookBuffers:
 
     Args:
         scene: what is filmed.
-        cameras: names of the cameras that are filmed, in their order.
+        cameras: those that are filmed, in their order.
+        batches: their views, which get lenses of their own when a lens is first set.
         num_worlds: B.
-        targets: the structures of kernels that get arrays of their own when a field is first used.
+        targets: the structures SceneData, WorldData and Placements, which get arrays of their own when a field is first used.
         device: where they are.
     """
 
-    def __init__(self, scene: Scene, cameras: Sequence[str], num_worlds: int, targets: Sequence[Any], device: wp.Device) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        cameras: Sequence[Camera],
+        batches: Sequence[CameraBatch],
+        num_worlds: int,
+        targets: Sequence[Any],
+        device: wp.Device,
+    ) -> None:
         self._scene, self._num_worlds, self._device = scene, num_worlds, device
         self._data, self._world, self._placements = targets
-        self._num_cameras = len(cameras)
+        self._cameras, self._batches = cameras, batches
+        self._lenses: LensBuffers | None = None
         self._resolver = LooksResolver(scene, cameras)
         self._mirrors: dict[str, dict[str, _Mirror]] = {}
 
@@ -114,6 +126,12 @@ class LookBuffers:
         for group, mirrors in self._mirrors.items():
             for name, (values, _) in self._values(group, looks, found, rows).items():
                 mirrors[name].write(rows, values)
+        own_lenses = {"camera_fov_y_rad", "camera_intrinsics"} & set(found)
+        if own_lenses and self._lenses is None:
+            self._lenses = LensBuffers(self._cameras, self._batches, self._num_worlds, self._device)
+            fresh.add("lens")
+        if self._lenses is not None:
+            self._lenses.write(found, rows)
         return bool(fresh)
 
     def _used(self, looks: WorldLooks, found: dict[str, Columns]) -> set[str]:
@@ -173,11 +191,11 @@ class LookBuffers:
         return colors
 
     def _place_values(self, found: dict[str, Columns], count: int) -> dict[str, tuple[NDArray, int]]:
-        things = self._num_cameras + len(self._scene.lights)
+        things = len(self._cameras) + len(self._scene.lights)
         moved = np.zeros((count, things), np.int32)
         vectors = {name: np.zeros((count, things, 3), np.float32) for name in ("own_position", "offset")}
         matrices = {name: np.tile(np.eye(3, dtype=np.float32), (count, things, 1, 1)) for name in ("own_rotation", "turn")}
-        for kind, first in (("camera", 0), ("light", self._num_cameras)):
+        for kind, first in (("camera", 0), ("light", len(self._cameras))):
             for field, name, bit in (
                 ("position", "own_position", OWN_POSITION),
                 ("offset", "offset", TURNED if kind == "camera" else SHIFTED),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 from rollfilm.render.looks import NamedValues, WorldLooks
-from rollfilm.scene import Scene, all_geom_names, light_names
+from rollfilm.scene import Camera, Scene, all_geom_names, light_names
 
 __all__ = ["Columns", "LooksResolver"]
 
@@ -32,12 +32,12 @@ class LooksResolver:
 
     Args:
         scene: what is filmed.
-        cameras: names of the cameras that are filmed.
+        cameras: those that are filmed.
     """
 
-    def __init__(self, scene: Scene, cameras: Sequence[str]) -> None:
-        self._scene = scene
-        self._names = {"geom": all_geom_names(scene), "light": light_names(scene), "camera": tuple(cameras)}
+    def __init__(self, scene: Scene, cameras: Sequence[Camera]) -> None:
+        self._scene, self._cameras = scene, cameras
+        self._names = {"geom": all_geom_names(scene), "light": light_names(scene), "camera": tuple(c.name for c in cameras)}
         self._has_uvs = np.array([mesh.levels[0].uvs is not None for mesh in scene.meshes], bool)
 
     def resolve(self, looks: WorldLooks, rows: NDArray[np.int64]) -> dict[str, Columns]:
@@ -72,7 +72,7 @@ class LooksResolver:
         names = self._names[kind]
         if name not in names:
             known = ", ".join(names) or "none"
-            where = "is filmed by this renderer; it films" if kind == "camera" else "is in this scene; there are"
+            where = "is filmed; there are" if kind == "camera" else "is in this scene; there are"
             raise NotFoundError(f"{field}: no {kind} {name!r} {where}: {known}")
         if names.count(name) > 1:
             raise InvalidArgumentError(f"{field}: {names.count(name)} {kind}s are called {name!r}; give each a name of its own")
@@ -141,12 +141,24 @@ class LooksResolver:
                 if self._scene.lights[i].kind == "directional":
                     name = self._names["light"][i]
                     raise InvalidArgumentError(f"{field} of {name!r} would have no effect: it is directional; give light_direction")
+        self._check_lenses(found)
         if "geom_scale" in found:
             self._check_plane_scales(found["geom_scale"], found.get("geom_texture"), rows)
         if "geom_texture" in found:
             self._check_textures(found["geom_texture"], rows)
         if "geom_mesh" in found:
             self._check_meshes(found["geom_mesh"], found.get("geom_texture"), rows)
+
+    def _check_lenses(self, found: dict[str, Columns]) -> None:
+        named: set[int] = set()
+        for field in ("camera_fov_y_rad", "camera_intrinsics"):
+            for i in found[field].index.tolist() if field in found else ():
+                name = self._cameras[i].name
+                if self._cameras[i].orthographic:
+                    raise InvalidArgumentError(f"{field} of {name!r} would have no effect: the camera is orthographic")
+                if i in named:
+                    raise InvalidArgumentError(f"camera_fov_y_rad of {name!r} would have no effect beside its camera_intrinsics; give one")
+                named.add(i)
 
     def _check_plane_scales(self, scale: Columns, textures: Columns | None, rows: NDArray[np.int64]) -> None:
         for k, i in enumerate(scale.index):

@@ -85,7 +85,7 @@ class BatchRenderer:
             for members in group_cameras(self._requests, self._cameras)
         ]
         structures = (packed.data, self._world, self._placements)
-        self._looks = LookBuffers(scene, [camera.name for camera in self._cameras], num_worlds, structures, self._device)
+        self._looks = LookBuffers(scene, self._cameras, self._batches, num_worlds, structures, self._device)
         self._num_threads = num_threads
         self._pipeline = self._make_pipeline()
         self._frames = self._export_frames()
