@@ -1,4 +1,4 @@
-"""What kernels read: mip levels, texels in tiles, lists of subtrees."""
+"""What kernels read: mip levels, texels in rows, lists of subtrees."""
 
 import numpy as np
 import pytest
@@ -23,14 +23,13 @@ def images(data) -> list[tuple[int, int, int]]:
 
 
 def image(data, number: int) -> np.ndarray:
-    """Image ``number`` read back texel by texel, (H, W, 3), by the layout that is written down: tiles of 4 x 4, row after row."""
+    """Image ``number`` read back texel by texel, (H, W, 3), by the layout that is written down: each row followed by a texel more."""
     (first, width, height), texel = images(data)[number], data.texel.numpy()
-    tiles_across = -(-width // 4)
     pixels = np.zeros((height, width, 3), int)
     for y in range(height):
         for x in range(width):
-            word = int(texel[first + ((y // 4) * tiles_across + x // 4) * 16 + (y % 4) * 4 + x % 4])
-            pixels[y, x] = word & 0x1FFFFF, (word >> 21) & 0x1FFFFF, word >> 42
+            word = int(texel[first + y * (width + 1) + x])
+            pixels[y, x] = word & 255, (word >> 8) & 255, word >> 16
     return pixels
 
 

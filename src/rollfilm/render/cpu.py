@@ -10,6 +10,7 @@ import warp as wp
 
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.place import Placements, Poses, place
+from rollfilm.render.kernels.raster_many import STEP
 from rollfilm.render.kernels.types import SceneData, WorldData
 from rollfilm.render.kernels.whole_view import whole_view_kernel
 
@@ -58,7 +59,7 @@ class CpuPipeline:
         """A launch with its arguments packed, to be repeated with other views. Loads, and if need be compiles, the kernel."""
         pixels = batch.views.height * batch.views.width
         # memory of this thread alone: no other thread's cache lines are touched
-        vis = wp.array(np.full((1, pixels), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
+        vis = wp.array(np.full((1, pixels + STEP), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
         launch = wp.launch(
             whole_view_kernel(batch.features),
             dim=1,

@@ -145,12 +145,10 @@ def _images(texture: Texture, on_geoms: bool) -> list[NDArray[np.uint8]]:
     return levels
 
 
-def _tiled_texels(image: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Pack the colors of an image, in tiles of 4 x 4 texels: what is near in the image is near in memory, up and down too."""
-    wide = image.astype(np.uint64)
-    packed = wide[..., 0] | (wide[..., 1] << np.uint64(21)) | (wide[..., 2] << np.uint64(42))
-    packed = np.pad(packed, ((0, -packed.shape[0] % 4), (0, -packed.shape[1] % 4)))
-    return packed.reshape(packed.shape[0] // 4, 4, packed.shape[1] // 4, 4).swapaxes(1, 2).reshape(-1)
+def _texels(image: NDArray[np.uint8], repeats: bool) -> NDArray[np.uint32]:
+    """Pack the colors of an image, with one more column and row of what comes beyond its edge (``kernels/texture.py``)."""
+    wide = np.pad(image.astype(np.uint32), ((0, 1), (0, 1), (0, 0)), mode="wrap" if repeats else "edge")
+    return (wide[..., 0] | (wide[..., 1] << 8) | (wide[..., 2] << 16)).reshape(-1)
 
 
 def _texture_unit(image: NDArray[np.uint8], repeats: bool, device: wp.Device) -> wp.Texture2D:
@@ -161,7 +159,7 @@ def _texture_unit(image: NDArray[np.uint8], repeats: bool, device: wp.Device) ->
 
 
 def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp.Texture2D, ...]:  # pyright: ignore[reportInvalidTypeForm]
-    texels, level, first, size, units = [np.zeros(0, np.uint64)], [0], [], [], []
+    texels, level, first, size, units = [np.zeros(0, np.uint32)], [0], [], [], []
     on_geoms = {geom.material.texture for geom in scene.geoms}
     for i, texture in enumerate(scene.textures):
         for image in _images(texture, i in on_geoms):
@@ -170,9 +168,9 @@ def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp
                 units.append(_texture_unit(image, texture.kind == "2d", device))
             else:
                 first.append(sum(len(part) for part in texels))
-                texels.append(_tiled_texels(image))
+                texels.append(_texels(image, texture.kind == "2d"))
         level.append(len(size))
-    data.texel = wp.array(np.concatenate(texels), dtype=wp.uint64, device=device)
+    data.texel = wp.array(np.concatenate(texels), dtype=wp.uint32, device=device)
     data.texture_unit = wp.array(np.array([unit.id for unit in units], np.uint64), dtype=wp.uint64, device=device)
     data.texture_level = _array(level, int, device)
     data.texture_cube = _array([texture.kind != "2d" for texture in scene.textures], int, device)

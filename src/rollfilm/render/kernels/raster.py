@@ -2,10 +2,14 @@
 
 import warp as wp
 
+from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.types import Lens, SceneData, ViewBatch, depth_key, layer, surface_key
 
 # columns of a bounding box from which on it pays to find the ends of each row
 WIDE = wp.constant(4)
+
+# rounding of what tells the front of a triangle from its back, as a part of (length of edges) x (distance of the eye), squared in perspective
+DOUBT = wp.constant(3.0e-7)
 
 
 @wp.struct
@@ -34,7 +38,7 @@ class ScreenTriangle:
     What is affine is called z: reciprocal depth, or the depth of an orthographic camera with its sign turned. Nearer is larger.
     """
 
-    front: int  # 0 if it faces away or has no area
+    front: int  # 0 if it has no pixel's centre in its box
     window: Window  # the pixels that it can cover
     ab: Edge
     bc: Edge
@@ -79,13 +83,14 @@ def make_screen_triangle(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
     box = pixel_box(window, a, b, c)
     triangle.window = box
     area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-    # rows grow downwards: counter-clockwise to the eye has negative area here
-    if box.x0 <= box.x1 and box.y0 <= box.y1 and area < 0.0:
+    # rows grow downwards: counter-clockwise to the eye has negative area here, but for slivers whose area has no digits left; they cover
+    # what their edges say, so that they leave no hole, and are as deep as their corner
+    if box.x0 <= box.x1 and box.y0 <= box.y1:
         triangle.front = 1
         triangle.ab = make_edge(a, b)
         triangle.bc = make_edge(b, c)
         triangle.ca = make_edge(c, a)
-        inverse_area = 1.0 / area
+        inverse_area = wp.where(area < 0.0, 1.0 / area, 0.0)
         triangle.corner = a
         triangle.slope = inverse_area * wp.vec2(
             (b[2] - a[2]) * (c[1] - a[1]) - (c[2] - a[2]) * (b[1] - a[1]),
@@ -111,7 +116,7 @@ def edge_value(edge: Edge, row: float, px: float):
 @wp.func
 def depth_in(triangle: ScreenTriangle, row: float, px: float):
     """Reciprocal depth at a pixel, never beyond the corners'."""
-    z = wp.clamp(row + triangle.slope[0] * (px - triangle.corner[0]), triangle.farthest, triangle.nearest)
+    z = wp.clamp(fused(triangle.slope[0], px - triangle.corner[0], row), triangle.farthest, triangle.nearest)
     if triangle.nearest < 0.0:
         return -1.0 / z
     return z
@@ -198,14 +203,25 @@ def project(p: wp.vec3, lens: Lens):
     """Screen x and y in pixels, and z (``ScreenTriangle``), of a point in front of the camera. Free of branches, for vector units."""
     inverse_depth = -1.0 / p[2]
     scale = wp.where(lens.flat == 1, 1.0, inverse_depth)
-    return wp.vec3(lens.cx + p[0] * scale * lens.fx, lens.cy - p[1] * scale * lens.fy, wp.where(lens.flat == 1, p[2], inverse_depth))
+    return wp.vec3(
+        fused(p[0] * scale, lens.fx, lens.cx), fused(-p[1] * scale, lens.fy, lens.cy), wp.where(lens.flat == 1, p[2], inverse_depth)
+    )
 
 
 @wp.func
-def facing(lens: Lens, a: wp.vec3, b: wp.vec3, c: wp.vec3):
-    """Below 0 for a triangle, in the camera's frame, whose front is seen."""
-    normal = wp.cross(b - a, c - a)
-    return wp.where(lens.flat == 1, -normal[2], wp.dot(normal, a))
+def faces_away(lens: Lens, a: wp.vec3, b: wp.vec3, c: wp.vec3):
+    """Whether a triangle in the camera's frame is seen from behind beyond doubt.
+
+    Where rounding leaves a doubt, as with slivers, it is drawn: of a triangle from behind no pixel passes the edges, and a sliver that was
+    left out by mistake would be a hole.
+    """
+    ab = b - a
+    ac = c - a
+    normal = wp.cross(ab, ac)
+    doubt = DOUBT * (wp.abs(ab[0]) + wp.abs(ab[1]) + wp.abs(ab[2]) + wp.abs(ac[0]) + wp.abs(ac[1]) + wp.abs(ac[2]))
+    if lens.flat == 1:
+        return -normal[2] >= doubt * (wp.abs(a[0]) + wp.abs(a[1]) + wp.abs(a[2]))
+    return wp.dot(normal, a) >= doubt * wp.dot(a, a)
 
 
 @wp.func
@@ -227,7 +243,7 @@ def screen_triangles(near: float, lens: Lens, a0: wp.vec3, b0: wp.vec3, c0: wp.v
     a_in = a0[2] <= -near
     b_in = b0[2] <= -near
     c_in = c0[2] <= -near
-    if not (a_in or b_in or c_in) or facing(lens, a0, b0, c0) >= 0.0:
+    if not (a_in or b_in or c_in) or faces_away(lens, a0, b0, c0):
         return 0, zero, zero, zero, zero
     if a_in and b_in and c_in:
         return 1, project(a0, lens), project(b0, lens), project(c0, lens), zero

@@ -10,6 +10,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import lighting
+from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
@@ -19,9 +20,8 @@ from rollfilm.render.kernels.shade import (
     shading,
     sight,
     texture_coordinates,
-    to_byte,
 )
-from rollfilm.render.kernels.texture import TOTAL_WEIGHT, bilinear, lane_colors, mip_level, trilinear_face
+from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 
 ROW_CHUNK = wp.constant(64)
@@ -34,50 +34,61 @@ ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
 def sample_chunk(
     scene: SceneData, count: int, image: ChunkOfInts, last: ChunkOfInts, u: ChunkOfFloats, v: ChunkOfFloats, level: ChunkOfFloats
 ):
-    """The textures of ``count`` pixels between two mip levels each, as weighted sums (``texture.lane_colors``)."""
-    lanes = ChunkOfKeys()
+    """The textures of ``count`` pixels between two mip levels each: red, green and blue, 0 to 1."""
+    red = ChunkOfFloats()
+    green = ChunkOfFloats()
+    blue = ChunkOfFloats()
     between = int(0)
     j = int(0)
     while j < count:
         fine = int(wp.min(level[j], float(last[j] - image[j])) * 256.0)
         between = between | (fine & 255)
-        weight = TOTAL_WEIGHT - (fine & 255) * (TOTAL_WEIGHT >> 8)
-        number = wp.uint32(image[j] + (fine >> 8))
-        lanes[j] = bilinear(scene, scene.texture_image[number], u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]), weight)
+        color = bilinear(scene, image[j] + (fine >> 8), u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]))
+        red[j] = color[0]
+        green[j] = color[1]
+        blue[j] = color[2]
         j += 1
     # close to a texture its finest image is all
     if between > 0:
         j = int(0)
         while j < count:
             fine = int(wp.min(level[j], float(last[j] - image[j])) * 256.0)
-            weight = (fine & 255) * (TOTAL_WEIGHT >> 8)
-            number = wp.uint32(wp.min(image[j] + (fine >> 8) + 1, last[j]))
-            lanes[j] = lanes[j] + bilinear(scene, scene.texture_image[number], u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]), weight)
+            part = float(fine & 255) * (1.0 / 256.0)
+            color = bilinear(scene, wp.min(image[j] + (fine >> 8) + 1, last[j]), u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]))
+            red[j] = fused(color[0] - red[j], part, red[j])
+            green[j] = fused(color[1] - green[j], part, green[j])
+            blue[j] = fused(color[2] - blue[j], part, blue[j])
             j += 1
-    return lanes
+    return red, green, blue
 
 
-@wp.func
-def store_chunk(pictures: Pictures, v: int, pixel: int, count: int, red: ChunkOfFloats, green: ChunkOfFloats, blue: ChunkOfFloats):
-    """``count`` pixels, from number ``pixel`` of the picture of view ``v``, as bytes."""
-    red_byte = ChunkOfInts()
-    green_byte = ChunkOfInts()
-    blue_byte = ChunkOfInts()
-    j = int(0)
-    while j < count:
-        red_byte[j] = to_byte(red[j])
-        green_byte[j] = to_byte(green[j])
-        blue_byte[j] = to_byte(blue[j])
-        j += 1
-    # unsigned indices spare the check for negative ones
-    at = wp.uint32(3 * pixel)
-    j = int(0)
-    while j < count:
-        pictures.rgb[v, at] = wp.uint8(red_byte[j])
-        pictures.rgb[v, at + wp.uint32(1)] = wp.uint8(green_byte[j])
-        pictures.rgb[v, at + wp.uint32(2)] = wp.uint8(blue_byte[j])
-        at += wp.uint32(3)
-        j += 1
+# Whole chunks are interleaved by shuffles, which compilers only see to if the number of pixels is a constant.
+@wp.func_native("""
+    wp::uint8 r[64], g[64], b[64];
+    for (int j = 0; j < 64; ++j) {
+        r[j] = (wp::uint8)(int)(wp::clamp(red.c[j], 0.0f, 1.0f) * 255.0f + 0.5f);
+        g[j] = (wp::uint8)(int)(wp::clamp(green.c[j], 0.0f, 1.0f) * 255.0f + 0.5f);
+        b[j] = (wp::uint8)(int)(wp::clamp(blue.c[j], 0.0f, 1.0f) * 255.0f + 0.5f);
+    }
+    wp::uint8* out = (wp::uint8*)((char*)rgb.data + view * (size_t)rgb.strides[0]) + 3 * (size_t)pixel;
+    if (count == 64) {
+        for (int j = 0; j < 64; ++j) {
+            out[3 * j] = r[j];
+            out[3 * j + 1] = g[j];
+            out[3 * j + 2] = b[j];
+        }
+    } else {
+        for (int j = 0; j < count; ++j) {
+            out[3 * j] = r[j];
+            out[3 * j + 1] = g[j];
+            out[3 * j + 2] = b[j];
+        }
+    }
+""")
+def store_bytes(
+    rgb: wp.array2d(dtype=wp.uint8), view: int, pixel: int, count: int, red: ChunkOfFloats, green: ChunkOfFloats, blue: ChunkOfFloats
+):
+    """``count`` pixels, from number ``pixel`` of the picture of a view, as bytes, rounded as ``shade.to_byte`` does."""
 
 
 @cache
@@ -117,7 +128,9 @@ def chunk_shading(features: Features):
         tex_u = ChunkOfFloats()
         tex_v = ChunkOfFloats()
         level = ChunkOfFloats()
-        cube_lanes = ChunkOfKeys()
+        cube_r = ChunkOfFloats()
+        cube_g = ChunkOfFloats()
+        cube_b = ChunkOfFloats()
         empty = int(0)
         textured = int(0)
         cubes = int(0)
@@ -159,7 +172,10 @@ def chunk_shading(features: Features):
                             spot = surface_spot(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
                             face, place, place_x, place_y = cube_coordinates(surface, spot)
                             wanted = mip_level(surface.texture_size, place_x, place_y)
-                            cube_lanes[j] = trilinear_face(scene, surface.image + face, levels, place, wanted)
+                            paint = trilinear_face(scene, surface.image + face, levels, place, wanted)
+                            cube_r[j] = paint[0]
+                            cube_g[j] = paint[1]
+                            cube_b[j] = paint[2]
                             painted[j] = 2
                             cubes = 1
                             j += 1
@@ -195,22 +211,20 @@ def chunk_shading(features: Features):
                 j += 1
         if wp.static(features.textures):
             if textured > 0:
-                lanes = sample_chunk(scene, count, image, last_image, tex_u, tex_v, level)
+                paint_r, paint_g, paint_b = sample_chunk(scene, count, image, last_image, tex_u, tex_v, level)
                 j = int(0)
                 while j < count:
-                    paint = lane_colors(lanes[j])
-                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 1, paint[0], 1.0)
-                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 1, paint[1], 1.0)
-                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 1, paint[2], 1.0)
+                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 1, paint_r[j], 1.0)
+                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 1, paint_g[j], 1.0)
+                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 1, paint_b[j], 1.0)
                     j += 1
         if wp.static(features.cubes):
             if cubes > 0:
                 j = int(0)
                 while j < count:
-                    paint = lane_colors(cube_lanes[j])
-                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 2, paint[0], 1.0)
-                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 2, paint[1], 1.0)
-                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 2, paint[2], 1.0)
+                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 2, cube_r[j], 1.0)
+                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 2, cube_g[j], 1.0)
+                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 2, cube_b[j], 1.0)
                     j += 1
         if empty > 0:
             j = int(0)
@@ -222,6 +236,6 @@ def chunk_shading(features: Features):
                     blue[j] = color[2]
                 j += 1
 
-        store_chunk(pictures, v, pixel, count, red, green, blue)
+        store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     return shade_chunk

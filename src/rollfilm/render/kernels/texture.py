@@ -1,7 +1,8 @@
 """Texture lookups: bilinear, trilinear over mip levels, cube maps.
 
-A texel is three lanes of 21 bits in one 64-bit word (red lowest), so that one multiplication weighs three colors. Weights are whole
-numbers that add up to 8192, so that eight bits of color and thirteen of weight just fill a lane.
+A texel on the CPU is one 32-bit word (red lowest). Images lie row after row, each row followed by one texel more and the last row by one row
+more: what comes beyond the edge there, the first texel of an image that repeats, the last one again of a face of a cube. So the four texels
+of a lookup are found from the address of one, without a branch.
 """
 
 from functools import cache
@@ -11,71 +12,56 @@ import warp as wp
 from rollfilm.render.kernels.power import log2_of
 from rollfilm.render.kernels.types import SceneData
 
-TOTAL_WEIGHT = wp.constant(8192)
-
-
-@wp.func
-def image_first(image: wp.uint64):
-    """The first texel of an image (``SceneData.texture_image``)."""
-    return int(image & wp.uint64(0xFFFFFFFF))
-
 
 @wp.func
 def image_size(image: wp.uint64):
-    """Width and height of an image."""
+    """Width and height of an image (``SceneData.texture_image``)."""
     return wp.vec2i(int((image >> wp.uint64(32)) & wp.uint64(0xFFFF)), int(image >> wp.uint64(48)))
 
 
-@wp.func
-def four_texels(scene: SceneData, image: wp.uint64, x0: int, x1: int, y0: int, y1: int, part_x: int, part_y: int, weight: int):
-    """The weighted sum of the texels at columns x0, x1 and rows y0, y1 of an image, by 256ths of a texel. Tiles are 4 x 4."""
-    right = (weight * part_x) >> 8
-    left = weight - right
-    bottom_left = (left * part_y) >> 8
-    bottom_right = (right * part_y) >> 8
-    first = image_first(image)
-    across = ((image_size(image)[0] + 3) >> 2) << 4  # texels in a row of tiles
-    row0 = first + (y0 >> 2) * across + ((y0 & 3) << 2)
-    row1 = first + (y1 >> 2) * across + ((y1 & 3) << 2)
-    column0 = ((x0 >> 2) << 4) + (x0 & 3)
-    column1 = ((x1 >> 2) << 4) + (x1 & 3)
-    # unsigned indices spare the check for negative ones
-    total = scene.texel[wp.uint32(row0 + column0)] * wp.uint64(left - bottom_left)
-    total += scene.texel[wp.uint32(row0 + column1)] * wp.uint64(right - bottom_right)
-    total += scene.texel[wp.uint32(row1 + column0)] * wp.uint64(bottom_left)
-    total += scene.texel[wp.uint32(row1 + column1)] * wp.uint64(bottom_right)
-    return total
+# Words of 32 bits only, read through pointers: compilers make gathers of 16 lanes of it, which Warp's own indexing prevents.
+@wp.func_native("""
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#endif
+    const wp::uint32* t = texel.data + at;
+    const wp::uint32* b = t + stride;
+    const float down = (float)part_y * (1.0f / 256.0f);
+    const float right = (float)part_x * (1.0f / 256.0f);
+    wp::vec3 color;
+    for (int k = 0; k < 3; ++k) {
+        const float t0 = (float)(int)((t[0] >> (8 * k)) & 255u);
+        const float t1 = (float)(int)((t[1] >> (8 * k)) & 255u);
+        const float b0 = (float)(int)((b[0] >> (8 * k)) & 255u);
+        const float b1 = (float)(int)((b[1] >> (8 * k)) & 255u);
+        const float top = t0 + (t1 - t0) * right;
+        const float bottom = b0 + (b1 - b0) * right;
+        color[k] = (top + (bottom - top) * down) * (1.0f / 255.0f);
+    }
+    return color;
+""")
+def blend_texels(texel: wp.array(dtype=wp.uint32), at: int, stride: int, part_x: int, part_y: int) -> wp.vec3:
+    """Texel number ``at``, the next, and those ``stride`` further on, blended by 256ths; 0 to 1."""
+
+
+@wp.func_native("""
+    const wp::uint32* word = (const wp::uint32*)(image.data + number);
+    return wp::vec_t<3, wp::int32>((int)word[0], (int)(word[1] & 0xFFFFu), (int)(word[1] >> 16));
+""")
+def image_at(image: wp.array(dtype=wp.uint64), number: int) -> wp.vec3i:
+    """First texel, width and height of an image."""
 
 
 @wp.func
-def lane_colors(lanes: wp.uint64):
-    """Red, green and blue, 0 to 1, of a weighted sum."""
-    red = float(int(lanes & wp.uint64(0x1FFFFF)))
-    green = float(int((lanes >> wp.uint64(21)) & wp.uint64(0x1FFFFF)))
-    blue = float(int(lanes >> wp.uint64(42)))
-    return wp.vec3(red, green, blue) * (1.0 / (255.0 * 8192.0))
-
-
-@wp.func
-def bilinear(scene: SceneData, image: wp.uint64, u: float, v: float, weight: int):
-    """A repeating image at (u, v), both in [0, 1], v up from its last row, times ``weight``."""
-    size = image_size(image)
-    x = int(u * float(size[0] << 8)) - 128
-    y = int((1.0 - v) * float(size[1] << 8)) - 128
-    x0 = x >> 8
-    y0 = y >> 8
-    x1 = x0 + 1
-    y1 = y0 + 1
-    # a neighbour is at most one texel beyond an edge
-    if x0 < 0:
-        x0 = size[0] - 1
-    if x1 >= size[0]:
-        x1 = 0
-    if y0 < 0:
-        y0 = size[1] - 1
-    if y1 >= size[1]:
-        y1 = 0
-    return four_texels(scene, image, x0, x1, y0, y1, x & 255, y & 255, weight)
+def bilinear(scene: SceneData, number: int, u: float, v: float):
+    """A repeating image at (u, v), both in [0, 1], v up from its last row; 0 to 1. Free of branches, for vector units."""
+    image = image_at(scene.texture_image, number)
+    x = int(u * float(image[1] << 8)) - 128
+    y = int((1.0 - v) * float(image[2] << 8)) - 128
+    # half a texel before the first is the last
+    column = (x >> 8) + wp.where(x < 0, image[1], 0)
+    row = (y >> 8) + wp.where(y < 0, image[2], 0)
+    return blend_texels(scene.texel, image[0] + row * (image[1] + 1) + column, image[1] + 1, x & 255, y & 255)
 
 
 @wp.func
@@ -146,33 +132,27 @@ def on_face(face: int, v: wp.vec3):
 
 
 @wp.func
-def bilinear_face(scene: SceneData, image: wp.uint64, s: float, t: float, major: float, weight: int):
-    """A face of a cube map at (s, t), right and down from its middle, both at most ``major``; times ``weight``."""
-    n = image_size(image)[0]
-    half = 128.0 * float(n) / major
-    limit = (n - 1) << 8
-    px = wp.clamp(int((s + major) * half) - 128, 0, limit)
-    py = wp.clamp(int((t + major) * half) - 128, 0, limit)
-    x0 = px >> 8
-    y0 = py >> 8
-    return four_texels(scene, image, x0, wp.min(x0 + 1, n - 1), y0, wp.min(y0 + 1, n - 1), px & 255, py & 255, weight)
+def bilinear_face(scene: SceneData, number: int, s: float, t: float, major: float):
+    """A face of a cube map at (s, t), right and down from its middle, both at most ``major``; 0 to 1."""
+    image = image_at(scene.texture_image, number)
+    half = 128.0 * float(image[1]) / major
+    limit = (image[1] - 1) << 8
+    x = wp.clamp(int((s + major) * half) - 128, 0, limit)
+    y = wp.clamp(int((t + major) * half) - 128, 0, limit)
+    return blend_texels(scene.texel, image[0] + (y >> 8) * (image[1] + 1) + (x >> 8), image[1] + 1, x & 255, y & 255)
 
 
 @wp.func
 def trilinear_face(scene: SceneData, first: int, levels: int, uv: wp.vec2, level: float):
-    """A face of a cube map, whose finest image is ``first``, between two of its mip levels; v down from its first row.
-
-    A weighted sum, as ``lane_colors`` takes it.
-    """
+    """A face of a cube map, whose finest image is ``first``, between two of its mip levels, v down from its first row; 0 to 1."""
     fine = int(wp.min(level, float(levels - 1)) * 256.0)
-    image = first + 6 * (fine >> 8)
-    part = (fine & 255) * (TOTAL_WEIGHT >> 8)
+    number = first + 6 * (fine >> 8)
     s = uv[0] - 0.5
     t = uv[1] - 0.5
-    lanes = bilinear_face(scene, scene.texture_image[image], s, t, 0.5, TOTAL_WEIGHT - part)
-    if part > 0:
-        lanes += bilinear_face(scene, scene.texture_image[image + 6], s, t, 0.5, part)
-    return lanes
+    color = bilinear_face(scene, number, s, t, 0.5)
+    if (fine & 255) > 0:
+        color += (bilinear_face(scene, number + 6, s, t, 0.5) - color) * (float(fine & 255) * (1.0 / 256.0))
+    return color
 
 
 @wp.func
@@ -201,6 +181,6 @@ def cube_sampling(*, hardware: bool):
         number = scene.texture_level[texture] + face
         if wp.static(hardware):
             return texture_unit(scene.texture_unit[number], 0.5 * place[0] / place[2] + 0.5, 0.5 * place[1] / place[2] + 0.5)
-        return lane_colors(bilinear_face(scene, scene.texture_image[number], place[0], place[1], place[2], TOTAL_WEIGHT))
+        return bilinear_face(scene, number, place[0], place[1], place[2])
 
     return cube_map

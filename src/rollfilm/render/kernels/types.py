@@ -52,7 +52,7 @@ class SceneData:
     geom_cube: wp.array(dtype=wp.vec3)  # (G,) from a point in the geom's frame to a direction of its cube texture
     geom_cube_cap: wp.array(dtype=wp.vec2)  # (G,) of capsules: half the straight part, and how much more z counts beyond it
     plane: wp.array(dtype=int)  # geoms that are planes
-    texel: wp.array(dtype=wp.uint64)  # three lanes of 21 bits, in tiles of 4 x 4, all images one after the other
+    texel: wp.array(dtype=wp.uint32)  # red lowest, all images one after the other, each with a row and a column more (texture.py)
     texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
     texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, of a cube the face +x of it
     texture_cube: wp.array(dtype=int)  # (textures,) 1 for six faces a level instead of one image

@@ -7,32 +7,11 @@ import warp as wp
 from rollfilm.render.kernels.cull import view_geom, visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import chunk_measuring
-from rollfilm.render.kernels.raster import Window, camera_triangle, facing, project, raster_triangle
+from rollfilm.render.kernels.raster import Window, raster_triangle
+from rollfilm.render.kernels.raster_many import MANY, raster_many
 from rollfilm.render.kernels.shade import Plane, make_eye, pixel_ray, seen_depth, seen_id, sight
-from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfInts, ChunkOfKeys, chunk_shading
-from rollfilm.render.kernels.types import EMPTY_KEY, Lens, Pictures, SceneData, ViewBatch, WorldData, view_lens
-
-
-@wp.func
-def may_cover(scene: SceneData, window: Window, t: int, rotation: wp.mat33, position: wp.vec3, lens: Lens):
-    """1 if triangle ``t`` faces the camera and has a pixel's centre in its box, or must be clipped first. Free of branches.
-
-    The box is that of ``raster.pixel_box``, so that nothing is lost that would have been drawn.
-    """
-    a, b, c = camera_triangle(scene, t, rotation, position)
-    p = project(a, lens)
-    q = project(b, lens)
-    r = project(c, lens)
-    left = wp.max(wp.ceil(wp.min(p[0], wp.min(q[0], r[0])) - 0.5), float(window.x0))
-    right = wp.min(wp.floor(wp.max(p[0], wp.max(q[0], r[0])) - 0.5), float(window.x1))
-    top = wp.max(wp.ceil(wp.min(p[1], wp.min(q[1], r[1])) - 0.5), float(window.y0))
-    bottom = wp.min(wp.floor(wp.max(p[1], wp.max(q[1], r[1])) - 0.5), float(window.y1))
-    covers = wp.where(left <= right, wp.where(top <= bottom, 1, 0), 0)
-    nearest = wp.max(a[2], wp.max(b[2], c[2]))
-    farthest = wp.min(a[2], wp.min(b[2], c[2]))
-    # in front of the near plane as a whole, behind it as a whole, or across it
-    seen = wp.where(nearest <= -scene.near, covers, wp.where(farthest <= -scene.near, 1, 0))
-    return wp.where(facing(lens, a, b, c) < 0.0, seen, 0)
+from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading
+from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
 
 
 @wp.func
@@ -52,20 +31,35 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                 end = first + scene.level_count[level]
                 triangle = int(first)
                 while triangle < end:
-                    # few triangles cover a pixel: the others are sorted out by vector instructions
-                    count = wp.min(64, end - triangle)
-                    t = mesh_first + triangle
-                    covers = ChunkOfInts()
-                    j = int(0)
-                    while j < count:
-                        covers[j] = may_cover(scene, window, t + j, rotation, position, lens)
-                        j += 1
-                    j = int(0)
-                    while j < count:
-                        if covers[j] == 1:
-                            raster_triangle(vis, row, scene, batch, window, geom, mesh_first, triangle + j, lens, rotation, position)
-                        j += 1
-                    triangle += 64
+                    clipped = raster_many(
+                        vis,
+                        row,
+                        batch.width,
+                        scene.corner,
+                        mesh_first + triangle,
+                        wp.min(MANY, end - triangle),
+                        rotation,
+                        position,
+                        lens.fx,
+                        lens.fy,
+                        lens.cx,
+                        lens.cy,
+                        lens.flat,
+                        scene.near,
+                        window.x0,
+                        window.y0,
+                        window.x1,
+                        window.y1,
+                        surface_key(geom, triangle),
+                        layer(geom),
+                    )
+                    cut = int(triangle)
+                    while clipped != wp.uint64(0):
+                        if (clipped & wp.uint64(1)) == wp.uint64(1):
+                            raster_triangle(vis, row, scene, batch, window, geom, mesh_first, cut, lens, rotation, position)
+                        clipped = clipped >> wp.uint64(1)
+                        cut += 1
+                    triangle += MANY
 
 
 # vectors as wide as the machine has them; compilers hold back to half of that unasked
