@@ -4,7 +4,7 @@ from functools import cache
 
 import warp as wp
 
-from rollfilm.render.kernels.power import power
+from rollfilm.render.kernels.power import exp2_of, fused, fused_dot, fused_sum, log2_of, power, reciprocal_root
 from rollfilm.render.kernels.types import SceneData, WorldData
 
 
@@ -22,14 +22,15 @@ class Point:
 @wp.func
 def reflected(point: Point, to_light: wp.vec3, ambient: wp.vec3, diffuse: wp.vec3, specular: wp.vec3):
     """What one light adds: ambient, Lambert's cosine, and a highlight around the half vector. Free of branches, for vector units."""
-    cosine = wp.max(wp.dot(point.normal, to_light), 0.0)
-    half = to_light + point.to_eye
-    # both have unit length: |l + e|^2 = 2 + 2 l . e
-    length = wp.sqrt(wp.max(2.0 + 2.0 * wp.dot(to_light, point.to_eye), 1.0e-12))
-    highlight = wp.dot(point.normal, half) / length
-    strength = point.finish[1] * power(wp.max(highlight, 1.0e-6), point.finish[2])
+    along = fused_dot(point.normal, to_light)
+    cosine = wp.max(along, 0.0)
+    # n . h / |h| with h = l + e: both have unit length, so |l + e|^2 = 2 + 2 l . e; logarithms spare root and division
+    highlight = wp.max(along + fused_dot(point.normal, point.to_eye), 1.0e-6)
+    square = wp.max(fused(2.0, fused_dot(to_light, point.to_eye), 2.0), 1.0e-12)
+    strength = point.finish[1] * exp2_of(point.finish[2] * fused(-0.5, log2_of(square), log2_of(highlight)))
     strength = wp.where(cosine > 0.0, strength, 0.0)
-    return wp.cw_mul(ambient + diffuse * cosine, point.color) + specular * strength
+    lit = fused_sum(ambient, diffuse, cosine)
+    return fused_sum(wp.cw_mul(lit, point.color), specular, strength)
 
 
 @wp.func
@@ -64,9 +65,11 @@ def light_by_directional(scene: SceneData, world: WorldData, w: int, i: int, cam
 def light_by_spot(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3, point: Point):
     """What spot ``i`` adds."""
     offset = world.light_position[w, i] - camera_position - point.position
-    distance = wp.sqrt(wp.max(wp.dot(offset, offset), 1.0e-12))
-    to_light = offset * (1.0 / distance)
-    cosine = -wp.dot(to_light, world.light_direction[w, i])
+    square = wp.max(fused_dot(offset, offset), 1.0e-12)
+    inverse = reciprocal_root(square)
+    distance = square * inverse
+    to_light = offset * inverse
+    cosine = -fused_dot(to_light, world.light_direction[w, i])
     strength = spot_strength(scene.light_attenuation[i], scene.light_cone[i], distance, cosine)
     return strength * reflected(point, to_light, scene.light_ambient[w, i], scene.light_diffuse[w, i], scene.light_specular[w, i])
 

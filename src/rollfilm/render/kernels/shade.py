@@ -12,6 +12,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.light import Point
+from rollfilm.render.kernels.power import fused, fused_dot, fused_sum, reciprocal_root
 from rollfilm.render.kernels.texture import cube_face, cube_sampling, image_size, on_face
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
@@ -106,7 +107,7 @@ def make_eye(world: WorldData, batch: ViewBatch, v: int):
 @wp.func
 def pixel_ray(eye: Eye, x: int, y: int):
     """The ray through the centre of a pixel."""
-    return eye.corner + (float(x) + 0.5) * eye.step_x + (float(y) + 0.5) * eye.step_y
+    return fused_sum(fused_sum(eye.corner, eye.step_y, float(y) + 0.5), eye.step_x, float(x) + 0.5)
 
 
 @wp.func
@@ -132,15 +133,15 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
 @wp.func
 def plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
     """The visibility key of a plane at a pixel, the empty one where the plane is not there. Free of branches, for vector units."""
-    inverse_depth = wp.dot(plane.inverse_depth, ray)
-    depth = 1.0 / wp.max(inverse_depth, 1.0e-30)
-    x = wp.abs(depth * wp.dot(plane.axis_x, ray) - plane.origin[0])
-    y = wp.abs(depth * wp.dot(plane.axis_y, ray) - plane.origin[1])
+    inverse_depth = fused_dot(plane.inverse_depth, ray)
+    # where it is met, divided by depth
+    x = wp.abs(fused(-plane.origin[0], inverse_depth, fused_dot(plane.axis_x, ray)))
+    y = wp.abs(fused(-plane.origin[1], inverse_depth, fused_dot(plane.axis_y, ray)))
     key = depth_key(wp.max(inverse_depth, 0.0) * layer(plane.geom)) | surface_key(plane.geom, 0)
     key = wp.where(inverse_depth * scene.far < 1.0, EMPTY_KEY, key)
     key = wp.where(inverse_depth * scene.near > 1.0, EMPTY_KEY, key)
-    key = wp.where(x > plane.half_size[0], EMPTY_KEY, key)
-    return wp.where(y > plane.half_size[1], EMPTY_KEY, key)
+    key = wp.where(x > plane.half_size[0] * inverse_depth, EMPTY_KEY, key)
+    return wp.where(y > plane.half_size[1] * inverse_depth, EMPTY_KEY, key)
 
 
 @wp.func
@@ -305,15 +306,25 @@ def load_plane(world: WorldData, eye: Eye, geom: int):
 
 
 @wp.func
+def surface_normal(surface: Surface, ray: wp.vec3):
+    """The normal, not of unit length, where a ray meets a surface."""
+    return wp.vec3(
+        fused_dot(surface.normal[0], ray),
+        fused_dot(surface.normal[1], ray),
+        fused_dot(surface.normal[2], ray),
+    )
+
+
+@wp.func
 def surface_spot(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
     """What a pixel sees of a surface. Free of branches, for vector units."""
     spot = Spot()
     spot.point = depth * ray
-    along = wp.dot(surface.facet, ray)
+    along = fused_dot(surface.facet, ray)
     share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
     # the next pixel sees another depth: what keeps the point on the surface
-    spot.move_x = depth * (eye.step_x - ray * (wp.dot(surface.facet, eye.step_x) * share))
-    spot.move_y = depth * (eye.step_y - ray * (wp.dot(surface.facet, eye.step_y) * share))
+    spot.move_x = depth * fused_sum(eye.step_x, ray, -wp.dot(surface.facet, eye.step_x) * share)
+    spot.move_y = depth * fused_sum(eye.step_y, ray, -wp.dot(surface.facet, eye.step_y) * share)
     return spot
 
 
@@ -332,9 +343,9 @@ def flat_spot(eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
 @wp.func
 def texture_coordinates(surface: Surface, spot: Spot):
     """Texture coordinates and their change to the next column and row. Free of branches, for vector units."""
-    uv = wp.vec2(wp.dot(surface.u, spot.point) + surface.uv_offset[0], wp.dot(surface.v, spot.point) + surface.uv_offset[1])
-    uv_x = wp.vec2(wp.dot(surface.u, spot.move_x), wp.dot(surface.v, spot.move_x))
-    uv_y = wp.vec2(wp.dot(surface.u, spot.move_y), wp.dot(surface.v, spot.move_y))
+    uv = wp.vec2(fused_dot(surface.u, spot.point) + surface.uv_offset[0], fused_dot(surface.v, spot.point) + surface.uv_offset[1])
+    uv_x = wp.vec2(fused_dot(surface.u, spot.move_x), fused_dot(surface.v, spot.move_x))
+    uv_y = wp.vec2(fused_dot(surface.u, spot.move_y), fused_dot(surface.v, spot.move_y))
     return uv, uv_x, uv_y
 
 
@@ -419,8 +430,8 @@ def make_point(eye: Eye, ray: wp.vec3, depth: float, normal: wp.vec3, color: wp.
     """A point to light; ``normal`` need not have unit length."""
     point = Point()
     point.position = depth * ray
-    point.to_eye = ray * (-1.0 / wp.sqrt(wp.dot(ray, ray)))
-    point.normal = normal * (1.0 / wp.sqrt(wp.max(wp.dot(normal, normal), 1.0e-30)))
+    point.to_eye = ray * -reciprocal_root(fused_dot(ray, ray))
+    point.normal = normal * reciprocal_root(wp.max(fused_dot(normal, normal), 1.0e-30))
     point.color = color
     point.finish = finish
     return point

@@ -23,6 +23,7 @@ from rollfilm.render.kernels.shade import (
     seen_id,
     shading,
     sight,
+    surface_normal,
     texture_coordinates,
     to_byte,
 )
@@ -44,7 +45,7 @@ def shade_kernel(features: Features):
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
         """Red, green and blue of a surface at a pixel, 0 to 1."""
-        point = make_point(eye, ray, depth, surface.normal * ray, surface.color, surface.finish)
+        point = make_point(eye, ray, depth, surface_normal(surface, ray), surface.color, surface.finish)
         lit = light(scene, world, eye.world, eye.position, eye.forward, point)
         color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
         if wp.static(features.cubes):

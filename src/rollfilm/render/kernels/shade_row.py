@@ -19,6 +19,7 @@ from rollfilm.render.kernels.shade import (
     seen_depth,
     shading,
     sight,
+    surface_normal,
     texture_coordinates,
 )
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
@@ -152,7 +153,7 @@ def chunk_shading(features: Features):
                 j = wp.max(i, 0)
                 while j < end:
                     ray = pixel_ray(eye, x + j, y)
-                    normal = surface.normal * ray
+                    normal = surface_normal(surface, ray)
                     normal_x[j] = normal[0]
                     normal_y[j] = normal[1]
                     normal_z[j] = normal[2]

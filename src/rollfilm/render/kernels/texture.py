@@ -9,7 +9,7 @@ from functools import cache
 
 import warp as wp
 
-from rollfilm.render.kernels.power import log2_of
+from rollfilm.render.kernels.power import fused, log2_of
 from rollfilm.render.kernels.types import SceneData
 
 
@@ -72,7 +72,8 @@ def mip_level(size: wp.vec2, uv_dx: wp.vec2, uv_dy: wp.vec2):
     """
     dx = wp.cw_mul(uv_dx, size)
     dy = wp.cw_mul(uv_dy, size)
-    return wp.max(0.5 * log2_of(wp.max(wp.max(wp.dot(dx, dx), wp.dot(dy, dy)), 1.0e-12)), 0.0)
+    longer = wp.max(fused(dx[0], dx[0], dx[1] * dx[1]), fused(dy[0], dy[0], dy[1] * dy[1]))
+    return wp.max(0.5 * log2_of(wp.max(longer, 1.0e-12)), 0.0)
 
 
 @wp.func_native("""
