@@ -1,6 +1,7 @@
-"""Fused products, reciprocal root, logarithm and power: polynomials on the CPU, where loops over them become vector instructions; the GPU's own units on CUDA.
+"""Fused products, reciprocal root, logarithm and power.
 
-The polynomials were fitted with NumPy by least squares with both ends held exact; their errors are the largest found on a fine grid.
+On the CPU they are polynomials, and loops over them become vector instructions; on CUDA they are the GPU's own units. The polynomials were
+fitted with NumPy by least squares with both ends held exact; their errors are the largest found on a fine grid.
 """
 
 import warp as wp

@@ -8,7 +8,7 @@ from rollfilm.render.kernels.types import Lens, SceneData, ViewBatch, depth_key,
 # columns of a bounding box from which on it pays to find the ends of each row
 WIDE = wp.constant(4)
 
-# rounding of what tells the front of a triangle from its back, as a part of (length of edges) x (distance of the eye), squared in perspective
+# rounding of what tells the front of a triangle from its back, as a part of (length of edges) x (distance of the eye)^2
 DOUBT = wp.constant(3.0e-7)
 
 

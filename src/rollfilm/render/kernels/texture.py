@@ -1,8 +1,8 @@
 """Texture lookups: bilinear, trilinear over mip levels, cube maps.
 
-A texel on the CPU is one 32-bit word (red lowest). Images lie row after row, each row followed by one texel more and the last row by one row
-more: what comes beyond the edge there, the first texel of an image that repeats, the last one again of a face of a cube. So the four texels
-of a lookup are found from the address of one, without a branch.
+A texel on the CPU is one 32-bit word (red lowest). Images lie row after row, with one texel more in each row and one row more: what comes
+beyond the edge, the first texel of an image that repeats, the last one again of a face of a cube. So the four texels of a lookup are found
+from the address of one, without a branch.
 """
 
 from functools import cache
@@ -24,16 +24,16 @@ def image_size(image: wp.uint64):
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #endif
-    const wp::uint32* t = texel.data + at;
-    const wp::uint32* b = t + stride;
+    // indices of 32 bits, so that one gather fetches as many texels as there are lanes
+    const wp::uint32 fetched[4] = {texel.data[at], texel.data[at + 1], texel.data[at + stride], texel.data[at + stride + 1]};
     const float down = (float)part_y * (1.0f / 256.0f);
     const float right = (float)part_x * (1.0f / 256.0f);
     wp::vec3 color;
     for (int k = 0; k < 3; ++k) {
-        const float t0 = (float)(int)((t[0] >> (8 * k)) & 255u);
-        const float t1 = (float)(int)((t[1] >> (8 * k)) & 255u);
-        const float b0 = (float)(int)((b[0] >> (8 * k)) & 255u);
-        const float b1 = (float)(int)((b[1] >> (8 * k)) & 255u);
+        const float t0 = (float)(int)((fetched[0] >> (8 * k)) & 255u);
+        const float t1 = (float)(int)((fetched[1] >> (8 * k)) & 255u);
+        const float b0 = (float)(int)((fetched[2] >> (8 * k)) & 255u);
+        const float b1 = (float)(int)((fetched[3] >> (8 * k)) & 255u);
         const float top = t0 + (t1 - t0) * right;
         const float bottom = b0 + (b1 - b0) * right;
         color[k] = (top + (bottom - top) * down) * (1.0f / 255.0f);
