@@ -11,6 +11,7 @@ import warp as wp
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.raster_many import STEP
+from rollfilm.render.kernels.shade_row import ROW_CHUNK
 from rollfilm.render.kernels.types import SceneData, WorldData
 from rollfilm.render.kernels.whole_view import whole_view_kernel
 
@@ -60,14 +61,16 @@ class CpuPipeline:
         pixels = batch.views.height * batch.views.width
         # memory of this thread alone: no other thread's cache lines are touched
         vis = wp.array(np.full((1, pixels + STEP), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
+        chunks = batch.views.height * -(-batch.views.width // int(ROW_CHUNK))
+        touched = wp.zeros(chunks, dtype=wp.uint8, device="cpu")
         launch = wp.launch(
             whole_view_kernel(batch.features),
             dim=1,
-            inputs=[0, self._bands(batch.num_views), 0, self._scene, self._world, batch.views, vis, batch.pictures],
+            inputs=[0, self._bands(batch.num_views), 0, self._scene, self._world, batch.views, vis, touched, batch.pictures],
             device="cpu",
             record_cmd=True,
         )
-        launch.visibility = vis  # kept alive with the launch
+        launch.visibility = vis, touched  # kept alive with the launch
         return launch
 
     def render(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]

@@ -65,6 +65,7 @@ STEP = 8
 
     // 2. those that cover a pixel, one after the other
     wp::uint64 clipped = 0;
+    const int chunks = (width + 63) >> 6;
     wp::uint64* const pixels = (wp::uint64*)((char*)vis.data + row * (size_t)vis.strides[0]);
     const floats lane = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f};
     for (int j = 0; j < count; ++j) {
@@ -110,6 +111,12 @@ STEP = 8
                 }
             }
             const float depth = slope_y * (py - ay[j]) + az[j];
+            if (begin <= end) {
+                // all between the first and the last 64 columns that are written to
+                wp::uint8* const marks = touched.data + v * chunks;
+                for (int chunk = (int)begin >> 6; chunk <= (int)end >> 6; ++chunk)
+                    marks[chunk] = 1;
+            }
             for (int u = (int)begin; u <= (int)end; u += 8) {
                 const floats px = (float)u + lane;
                 const floats ab = value[0] - along_y[0] * (px - origin_x[0]);
@@ -136,6 +143,7 @@ STEP = 8
 )
 def raster_many(
     vis: wp.array2d(dtype=wp.uint64),
+    touched: wp.array(dtype=wp.uint8),
     row: int,
     width: int,
     corner: wp.array2d(dtype=float),
@@ -158,6 +166,7 @@ def raster_many(
 ) -> wp.uint64:
     """At most 64 triangles from number ``t`` on into row ``row`` of the visibility buffer, pixels x0 to x1 and y0 to y1 of it.
 
+    ``touched`` has a byte for every 64 columns of every row, which becomes 1 where something may have been written.
     ``rotation`` and ``position`` are the mesh's in the camera's frame, ``key`` is that of the first triangle's surface.
 
     Returns:

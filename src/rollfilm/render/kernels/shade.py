@@ -145,6 +145,25 @@ def plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
 
 
 @wp.func
+def plane_depth(plane: Plane, ray: wp.vec3):
+    """Depth in metres where a ray meets a plane, rounded as a key rounds it."""
+    factor = layer(plane.geom)
+    bits = wp.cast(wp.max(fused_dot(plane.inverse_depth, ray), 0.0) * factor, wp.uint32)
+    return factor / wp.cast((bits & wp.uint32(0x7FFFFFF8)) | wp.uint32(4), wp.float32)
+
+
+@wp.func
+def meets_plane(scene: SceneData, plane: Plane, ray: wp.vec3):
+    """Whether a ray meets a plane well within its bounds. Of two rays that do, those between do, too: all bounds are linear."""
+    inverse_depth = fused_dot(plane.inverse_depth, ray)
+    x = wp.abs(wp.dot(plane.axis_x, ray) - plane.origin[0] * inverse_depth)
+    y = wp.abs(wp.dot(plane.axis_y, ray) - plane.origin[1] * inverse_depth)
+    limit = 0.999 * inverse_depth
+    inside = x < plane.half_size[0] * limit and y < plane.half_size[1] * limit
+    return inside and limit * scene.far > 1.0 and 1.001 * inverse_depth * scene.near < 1.0
+
+
+@wp.func
 def flat_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     """A plane for the pixels of an orthographic view, where depth is linear in the ray."""
     plane = make_plane(scene, world, eye, geom)
@@ -247,7 +266,7 @@ def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
     nc = scene.normal[t[2]]
     surface.normal = normal_matrix * (wp.outer(na, n) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
     surface.facet = -n
-    if scene.geom_uv_local[geom] == 0:
+    if scene.geom_uv_local[geom] == 0 and scene.geom_texture[eye.world, geom] >= 0:
         uva = scene.uv[t[0]]
         uvb = scene.uv[t[1]] - uva
         uvc = scene.uv[t[2]] - uva
@@ -282,7 +301,7 @@ def flat_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
     wc = wp.dot(forward, wp.cross(ab, a)) * forward - wp.cross(forward, ab)
     surface.normal = normal_matrix * (wp.outer(na, sum) + wp.outer(nb - na, wb) + wp.outer(nc - na, wc))
     surface.facet = -n
-    if scene.geom_uv_local[geom] == 0:
+    if scene.geom_uv_local[geom] == 0 and scene.geom_texture[eye.world, geom] >= 0:
         uva = scene.uv[t[0]]
         uvb = scene.uv[t[1]] - uva
         uvc = scene.uv[t[2]] - uva
@@ -383,16 +402,25 @@ def shading(features: Features, *, hardware: bool):
     def load_surface(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64):
         """What a key shows, ready for shading."""
         geom = key_geom(key)
+        # field by field: a structure that is chosen as a whole is copied through memory
         surface = Surface()
         if scene.geom_mesh[eye.world, geom] < 0:
-            surface = load_plane(world, eye, geom)
+            sheet = load_plane(world, eye, geom)
+            surface.facet = sheet.facet
+            surface.normal = sheet.normal
             if wp.static(features.flat):
                 surface.normal = wp.outer(surface.facet, eye.forward)
         else:
             normal_matrix = world.geom_rotation[eye.world, geom]
             if wp.static(features.sizes):
                 normal_matrix = world.geom_normal[eye.world, geom]
-            surface = triangle_of(scene, world, eye, geom, key_triangle(key), normal_matrix)
+            face = triangle_of(scene, world, eye, geom, key_triangle(key), normal_matrix)
+            surface.facet = face.facet
+            surface.normal = face.normal
+            if wp.static(features.textures):
+                surface.u = face.u
+                surface.v = face.v
+                surface.uv_offset = face.uv_offset
         surface.color = scene.geom_color[eye.world, geom]
         surface.finish = scene.geom_finish[geom]
         if wp.static(features.textures):
@@ -407,9 +435,18 @@ def shading(features: Features, *, hardware: bool):
                 if wp.static(features.cubes):
                     if scene.texture_cube[texture] == 1:
                         flat = False
-                        surface = map_cube(scene, world, eye, geom, key_triangle(key), surface)
+                        around = map_cube(scene, world, eye, geom, key_triangle(key), surface)
+                        surface.cube = 1
+                        surface.u = around.u
+                        surface.v = around.v
+                        surface.w = around.w
+                        surface.uv_offset = around.uv_offset
+                        surface.w_offset = around.w_offset
                 if flat:
-                    surface = map_texture(scene, world, eye, geom, surface)
+                    mapped = map_texture(scene, world, eye, geom, surface)
+                    surface.u = mapped.u
+                    surface.v = mapped.v
+                    surface.uv_offset = mapped.uv_offset
         return surface
 
     @wp.func

@@ -14,8 +14,11 @@ from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
+    Plane,
+    Surface,
     cube_coordinates,
     pixel_ray,
+    plane_depth,
     seen_depth,
     shading,
     sight,
@@ -94,7 +97,7 @@ def store_bytes(
 
 @cache
 def chunk_shading(features: Features):
-    """The function that shades a chunk, for these features."""
+    """The functions that shade a chunk, and one that shows nothing but a plane, for these features."""
     load_surface, background = shading(features, hardware=False)
     light = lighting(features.lights, features.headlights)
     _, _, surface_spot, make_point = sight(features)
@@ -239,4 +242,76 @@ def chunk_shading(features: Features):
 
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
-    return shade_chunk
+    @wp.func
+    def shade_plane(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        plane: Plane,
+        surface: Surface,
+        pictures: Pictures,
+        v: int,
+        pixel: int,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        """As ``shade_chunk`` where a plane is all that is seen: what it computes, without looking for surfaces."""
+        red = ChunkOfFloats()
+        green = ChunkOfFloats()
+        blue = ChunkOfFloats()
+        j = int(0)
+        while j < count:
+            ray = pixel_ray(eye, x + j, y)
+            normal = surface_normal(surface, ray)
+            point = make_point(eye, ray, plane_depth(plane, ray), normal, surface.color, surface.finish)
+            lit = light(scene, world, eye.world, eye.position, eye.forward, point)
+            red[j] = lit[0]
+            green[j] = lit[1]
+            blue[j] = lit[2]
+            j += 1
+        if wp.static(features.textures):
+            if surface.textured == 1:
+                tex_u = ChunkOfFloats()
+                tex_v = ChunkOfFloats()
+                fine = ChunkOfInts()
+                between = int(0)
+                levels = float(surface.last_image - surface.image)
+                j = int(0)
+                while j < count:
+                    ray = pixel_ray(eye, x + j, y)
+                    spot = surface_spot(eye, surface, ray, plane_depth(plane, ray))
+                    uv, uv_x, uv_y = texture_coordinates(surface, spot)
+                    tex_u[j] = uv[0] - wp.floor(uv[0])
+                    tex_v[j] = uv[1] - wp.floor(uv[1])
+                    fine[j] = int(wp.min(mip_level(surface.texture_size, uv_x, uv_y), levels) * 256.0)
+                    between = between | (fine[j] & 255)
+                    j += 1
+                paint_r = ChunkOfFloats()
+                paint_g = ChunkOfFloats()
+                paint_b = ChunkOfFloats()
+                j = int(0)
+                while j < count:
+                    color = bilinear(scene, surface.image + (fine[j] >> 8), tex_u[j], tex_v[j])
+                    paint_r[j] = color[0]
+                    paint_g[j] = color[1]
+                    paint_b[j] = color[2]
+                    j += 1
+                if between > 0:
+                    j = int(0)
+                    while j < count:
+                        part = float(fine[j] & 255) * (1.0 / 256.0)
+                        color = bilinear(scene, wp.min(surface.image + (fine[j] >> 8) + 1, surface.last_image), tex_u[j], tex_v[j])
+                        paint_r[j] = fused(color[0] - paint_r[j], part, paint_r[j])
+                        paint_g[j] = fused(color[1] - paint_g[j], part, paint_g[j])
+                        paint_b[j] = fused(color[2] - paint_b[j], part, paint_b[j])
+                        j += 1
+                j = int(0)
+                while j < count:
+                    red[j] = wp.min(red[j], 1.0) * paint_r[j]
+                    green[j] = wp.min(green[j], 1.0) * paint_g[j]
+                    blue[j] = wp.min(blue[j], 1.0) * paint_b[j]
+                    j += 1
+        store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
+
+    return shade_chunk, shade_plane

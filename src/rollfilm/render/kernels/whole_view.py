@@ -9,14 +9,24 @@ from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import chunk_measuring
 from rollfilm.render.kernels.raster import Window, raster_triangle
 from rollfilm.render.kernels.raster_many import MANY, raster_many
-from rollfilm.render.kernels.shade import Plane, make_eye, pixel_ray, seen_depth, seen_id, sight
+from rollfilm.render.kernels.shade import Plane, Surface, make_eye, meets_plane, pixel_ray, seen_depth, seen_id, shading, sight
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
 
 
 @wp.func
-def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, world: WorldData, batch: ViewBatch, window: Window, v: int):
-    """All triangles that a view sees into one row of the visibility buffer."""
+def raster_view(
+    vis: wp.array2d(dtype=wp.uint64),
+    touched: wp.array(dtype=wp.uint8),
+    row: int,
+    scene: SceneData,
+    world: WorldData,
+    batch: ViewBatch,
+    window: Window,
+    v: int,
+):
+    """All triangles that a view sees into one row of the visibility buffer; 1 if more than ``touched`` says was written to."""
+    more = int(0)
     slot = v // batch.num_worlds
     w = v - slot * batch.num_worlds
     lens = view_lens(batch, slot, w)
@@ -33,6 +43,7 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                 while triangle < end:
                     clipped = raster_many(
                         vis,
+                        touched,
                         row,
                         batch.width,
                         scene.corner,
@@ -53,6 +64,8 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                         surface_key(geom, triangle),
                         layer(geom),
                     )
+                    if clipped != wp.uint64(0):
+                        more = 1
                     cut = int(triangle)
                     while clipped != wp.uint64(0):
                         if (clipped & wp.uint64(1)) == wp.uint64(1):
@@ -60,6 +73,7 @@ def raster_view(vis: wp.array2d(dtype=wp.uint64), row: int, scene: SceneData, wo
                         clipped = clipped >> wp.uint64(1)
                         cut += 1
                     triangle += MANY
+    return more
 
 
 # vectors as wide as the machine has them; compilers hold back to half of that unasked
@@ -69,7 +83,8 @@ VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vect
 @cache
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
-    shade_chunk = chunk_shading(features)
+    shade_chunk, shade_plane = chunk_shading(features)
+    load_surface, _ = shading(features, hardware=False)
     measure_chunk = chunk_measuring(features)
     make_plane, plane_key, _, _ = sight(features)
 
@@ -82,9 +97,10 @@ def whole_view_kernel(features: Features):
         world: WorldData,
         batch: ViewBatch,
         vis: wp.array2d(dtype=wp.uint64),
+        touched: wp.array(dtype=wp.uint8),
         pictures: Pictures,
     ):
-        """A view, or one of ``bands`` horizontal bands of it. The visibility buffer comes and goes empty."""
+        """A view, or one of ``bands`` horizontal bands of it. The visibility buffer and ``touched`` come and go empty."""
         job = first_view + wp.tid()
         v = job // bands
         band = job - v * bands
@@ -92,22 +108,43 @@ def whole_view_kernel(features: Features):
         window.x1 = batch.width - 1
         window.y0 = band * batch.height // bands
         window.y1 = (band + 1) * batch.height // bands - 1
-        raster_view(vis, row, scene, world, batch, window, v)
+        more = raster_view(vis, touched, row, scene, world, batch, window, v)
         eye = make_eye(world, batch, v)
         plane = Plane()
+        floor = Surface()
         if wp.static(features.planes > 0):
             plane = make_plane(scene, world, eye, scene.plane[0])
+            if wp.static(features.rgb and features.planes == 1 and not features.flat):
+                floor = load_surface(scene, world, eye, surface_key(scene.plane[0], 0))
+        chunk = window.y0 * ((batch.width + ROW_CHUNK - 1) // ROW_CHUNK)
         for y in range(window.y0, window.y1 + 1):
             for x in range(0, batch.width, ROW_CHUNK):
                 pixel = y * batch.width + x
                 count = wp.min(ROW_CHUNK, batch.width - x)
+                untouched = touched[chunk] == wp.uint8(0) and more == 0
+                touched[chunk] = wp.uint8(0)
+                chunk += 1
+                if wp.static(features.rgb and features.planes == 1 and not features.flat):
+                    # nothing but the floor: the rule, and short work
+                    plain = untouched and plane.seen == 1 and floor.cube == 0
+                    plain = plain and meets_plane(scene, plane, pixel_ray(eye, x, y))
+                    plain = plain and meets_plane(scene, plane, pixel_ray(eye, x + count - 1, y))
+                    if plain:
+                        shade_plane(scene, world, eye, plane, floor, pictures, v, pixel, x, y, count)
+                        if wp.static(not (features.segmentation or features.depth or features.measured)):
+                            continue
                 keys = ChunkOfKeys()
                 j = int(0)
-                while j < count:
-                    key = vis[row, pixel + j]
-                    vis[row, pixel + j] = EMPTY_KEY
-                    keys[j] = key
-                    j += 1
+                if untouched:
+                    while j < count:
+                        keys[j] = EMPTY_KEY
+                        j += 1
+                else:
+                    while j < count:
+                        key = vis[row, pixel + j]
+                        vis[row, pixel + j] = EMPTY_KEY
+                        keys[j] = key
+                        j += 1
                 if wp.static(features.planes > 0):
                     if plane.seen == 1:
                         j = int(0)
@@ -134,6 +171,9 @@ def whole_view_kernel(features: Features):
                 if wp.static(features.measured):
                     measure_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
                 if wp.static(features.rgb):
+                    if wp.static(features.planes == 1 and not features.flat):
+                        if plain:
+                            continue
                     shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
 
     return film_view
