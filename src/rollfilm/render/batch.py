@@ -93,6 +93,7 @@ class CameraBatch:
             skybox=data.skybox >= 0,
             planes=data.plane.shape[0],
             lights=packed.spots,
+            dull=not any(data.head_specular),
             cubes=packed.has_cubes,
             flat=members[0].camera.orthographic,
         )

@@ -18,6 +18,7 @@ class Features:
         cubes: some geom's texture is a cube.
         flat: the cameras are orthographic.
         bodies, distances, camera_normals, world_normals, positions: more outputs.
+        dull: the headlight has no highlights, unless worlds have headlights of their own.
     """
 
     rgb: bool
@@ -36,6 +37,7 @@ class Features:
     camera_normals: bool = False
     world_normals: bool = False
     positions: bool = False
+    dull: bool = False
 
     @property
     def normals(self) -> bool:

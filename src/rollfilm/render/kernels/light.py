@@ -34,6 +34,12 @@ def reflected(point: Point, to_light: wp.vec3, ambient: wp.vec3, diffuse: wp.vec
 
 
 @wp.func
+def reflected_dull(point: Point, to_light: wp.vec3, ambient: wp.vec3, diffuse: wp.vec3):
+    """``reflected`` of a light without highlights."""
+    return wp.cw_mul(fused_sum(ambient, diffuse, wp.max(fused_dot(point.normal, to_light), 0.0)), point.color)
+
+
+@wp.func
 def spot_strength(attenuation: wp.vec3, cone: wp.vec2, distance: float, cosine: float):
     """Attenuation and cone of a spot, at an angle of ``cosine`` from its axis."""
     strength = 1.0 / wp.max(attenuation[0] + distance * (attenuation[1] + distance * attenuation[2]), 1.0e-6)
@@ -45,6 +51,13 @@ def light_by_head(scene: SceneData, w: int, forward: wp.vec3, point: Point):
     """What shines by itself, and what the headlight adds."""
     glow = point.finish[0] * point.color
     return glow + reflected(point, -forward, scene.head_ambient, scene.head_diffuse, scene.head_specular)
+
+
+@wp.func
+def light_by_dull_head(scene: SceneData, w: int, forward: wp.vec3, point: Point):
+    """The same for a headlight without highlights."""
+    glow = point.finish[0] * point.color
+    return glow + reflected_dull(point, -forward, scene.head_ambient, scene.head_diffuse)
 
 
 @wp.func
@@ -86,9 +99,9 @@ def _one_more(before: wp.Function, i: int, spot: bool) -> wp.Function:
 
 
 @cache
-def lighting(spots: tuple[bool, ...], headlights: bool) -> wp.Function:
-    """The function that lights a point by the headlight and by lights of these kinds (``Features.lights``, ``Features.headlights``)."""
-    head = light_by_own_head if headlights else light_by_head
+def lighting(spots: tuple[bool, ...], headlights: bool, dull: bool = False) -> wp.Function:
+    """The function that lights a point by the headlight and by lights of these kinds (``Features.lights``, ``headlights``, ``dull``)."""
+    head = light_by_own_head if headlights else light_by_dull_head if dull else light_by_head
 
     @wp.func
     def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point):

@@ -38,7 +38,7 @@ BLOCK = 128
 def shade_kernel(features: Features):
     """The kernel for these features."""
     load_surface, background = shading(features, hardware=True)
-    light = lighting(features.lights, features.headlights)
+    light = lighting(features.lights, features.headlights, features.dull)
     measure = measuring(features)
     make_plane, plane_key, surface_spot, make_point = sight(features)
 

@@ -99,7 +99,7 @@ def store_bytes(
 def chunk_shading(features: Features):
     """The functions that shade a chunk, and one that shows nothing but a plane, for these features."""
     load_surface, background = shading(features, hardware=False)
-    light = lighting(features.lights, features.headlights)
+    light = lighting(features.lights, features.headlights, features.dull)
     _, _, surface_spot, make_point = sight(features)
 
     @wp.func

@@ -76,6 +76,9 @@ def raster_view(
     return more
 
 
+# rows of 64 columns that are shaded before the next 64 columns
+ROW_BLOCK = wp.constant(16)
+
 # vectors as wide as the machine has them; compilers hold back to half of that unasked
 VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vector-width=512"
 
@@ -116,14 +119,17 @@ def whole_view_kernel(features: Features):
             plane = make_plane(scene, world, eye, scene.plane[0])
             if wp.static(features.rgb and features.planes == 1 and not features.flat):
                 floor = load_surface(scene, world, eye, surface_key(scene.plane[0], 0))
-        chunk = window.y0 * ((batch.width + ROW_CHUNK - 1) // ROW_CHUNK)
-        for y in range(window.y0, window.y1 + 1):
-            for x in range(0, batch.width, ROW_CHUNK):
+        chunks = (batch.width + ROW_CHUNK - 1) // ROW_CHUNK
+        # in blocks: neighbouring rows see the same texels and triangles, which the cache still holds
+        for part in range(((window.y1 - window.y0) // ROW_BLOCK + 1) * chunks):
+            block = window.y0 + (part // chunks) * ROW_BLOCK
+            x = (part % chunks) * ROW_CHUNK
+            count = wp.min(ROW_CHUNK, batch.width - x)
+            for y in range(block, wp.min(block + ROW_BLOCK, window.y1 + 1)):
                 pixel = y * batch.width + x
-                count = wp.min(ROW_CHUNK, batch.width - x)
+                chunk = y * chunks + part % chunks
                 untouched = touched[chunk] == wp.uint8(0) and more == 0
                 touched[chunk] = wp.uint8(0)
-                chunk += 1
                 if wp.static(features.rgb and features.planes == 1 and not features.flat):
                     # nothing but the floor: the rule, and short work
                     plain = untouched and plane.seen == 1 and floor.cube == 0
