@@ -52,7 +52,7 @@ def test_a_state_is_rendered_once(make_env, monkeypatch):
     env.frames()
     calls = []
     render = env.renderer.render
-    monkeypatch.setattr(env.renderer, "render", lambda source: calls.append(1) or render(source))
+    monkeypatch.setattr(env.renderer, "render", lambda source, **options: calls.append(1) or render(source, **options))
     for _ in range(2):
         env.step(np.zeros((3, 8)))
         spent = env.timings["render"]
@@ -146,3 +146,38 @@ def test_closing_ends_every_thread():
 def test_environments_are_registered_by_the_import():
     assert "rollfilm/PickCube-v0" in gymnasium.registry
     assert rollfilm.envs.task_names() == ("pick-cube",)
+
+
+def test_only_worlds_that_changed_are_filmed(make_env, monkeypatch):
+    env = make_env(num_envs=3, cameras={"front": (16, 16)})
+    env.reset(seed=0)
+    env.frames()
+    asked = []
+    render = env.renderer.render
+
+    def spied(source, *, worlds=None):
+        asked.append(None if worlds is None else worlds.tolist())
+        return render(source, worlds=worlds)
+
+    def fresh():
+        """All worlds, whatever changed."""
+        picture = env.frames()["front"].rgb.copy()
+        np.testing.assert_array_equal(render(env.engine)["front"].rgb, picture)
+        return picture
+
+    monkeypatch.setattr(env.renderer, "render", spied)
+    before = fresh()
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    after = fresh()
+    assert asked == [[False, True, False]]
+    assert (after[1] != before[1]).any()
+    assert env.frames().state_count == env.state_count
+    env.step(np.zeros(env.action_space.shape))
+    fresh()
+    # what changes the state from outside is seen too, also before what the environment does next
+    env.engine.set_state(env.engine.get_state()[::-1].copy())
+    fresh()
+    env.engine.set_state(env.engine.get_state()[::-1].copy())
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    fresh()
+    assert asked == [[False, True, False], None, None, None]

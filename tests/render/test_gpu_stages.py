@@ -13,7 +13,9 @@ from render.looks_scene import looks_scene, with_geom
 from render.moving import ALL, moving_scene, random_poses, worlds
 from render.test_outputs import EVERY
 from rollfilm.engines.still import StillPoses
+from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, WorldLooks, cuda
+from rollfilm.render.active import Schedule
 
 NUM_WORLDS = 5
 CAMERAS = (("front", 37, 90), ("rider", 24, 31), ("above", 37, 90))
@@ -76,7 +78,7 @@ def test_stages_give_the_same_bytes_whatever_overflows(renderer, monkeypatch, li
         for batch in renderer._batches:
             for picture in batch._outputs.values():
                 picture.fill_(7)
-        stages._launch(renderer._bodies, renderer._placements)
+        stages._launch(renderer._bodies, renderer._placements, [True] * len(renderer._batches))
         got = copied(renderer._frames)
         for key, picture in want.items():
             np.testing.assert_array_equal(got[key], picture, err_msg=f"{key} of state {seed}")
@@ -109,7 +111,47 @@ def test_stages_show_each_world_its_own_looks(monkeypatch):
     stages = cuda.CudaPipeline(others._packed.data, others._world, others._batches, others._looks.worst_clusters, device)
     for picture in (others._frames[name] for name in ("front", "above")):
         picture.rgb[:], picture.depth_m[:], picture.segmentation[:] = 7, 7, 7
-    stages._launch(others._bodies, others._placements)
+    stages._launch(others._bodies, others._placements, [True] * len(others._batches))
     for key, picture in copied(others._frames).items():
         np.testing.assert_array_equal(picture, want[key], err_msg=str(key))
     others.close()
+
+
+@pytest.mark.parametrize("limits", [{}, {"VISIBILITY_BYTES": 3 * 8 * 37 * 90}], ids=str)
+def test_stages_film_the_worlds_and_cameras_that_are_due(renderer, monkeypatch, limits):
+    device = wp.get_device("cpu")
+    monkeypatch.setattr(device, "sm_count", 1)
+    for name, value in limits.items():
+        monkeypatch.setattr(cuda, name, value)
+    packed = renderer._packed
+    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device)
+    due = [i != 1 for i in range(len(renderer._batches))]
+    left_out = {member.request.name for batch, is_due in zip(renderer._batches, due, strict=True) if not is_due for member in batch.members}
+    assert left_out
+    want = render(renderer, 4)
+    before = render(renderer, 5)
+    poses = worlds(random_poses(NUM_WORLDS, 4), np.arange(NUM_WORLDS)).body_poses()
+    renderer._poses.load(poses)
+    renderer._bodies.position, renderer._bodies.quat_wxyz = renderer._poses.position, renderer._poses.quat_wxyz
+    renderer._schedule.choose_worlds(np.array([True, False, False, True, False]))
+    stages._launch(renderer._bodies, renderer._placements, due)
+    renderer._schedule.choose_worlds(None)
+    for (name, output), picture in copied(renderer._frames).items():
+        filmed = np.zeros(NUM_WORLDS, bool) if name in left_out else np.isin(np.arange(NUM_WORLDS), [0, 3])
+        np.testing.assert_array_equal(picture[filmed], want[name, output][filmed])
+        np.testing.assert_array_equal(picture[~filmed], before[name, output][~filmed])
+
+
+def test_lists_of_worlds_on_the_device_are_taken_there():
+    schedule = Schedule(5, [1], wp.get_device("cpu"))
+    for chosen in (
+        wp.array([False, True, False, True, False], dtype=wp.bool, device="cpu"),
+        wp.array([3, 1, 7, -1], dtype=wp.int64, device="cpu"),
+    ):
+        schedule.choose_worlds(chosen)
+        assert schedule.active.numpy().tolist() == [0, 1, 0, 1, 0]
+    for chosen in (wp.zeros(4, dtype=wp.bool, device="cpu"), wp.zeros(5, dtype=float, device="cpu")):
+        with pytest.raises(InvalidArgumentError, match=r"on a device give a bool mask \(5,\), or int64 indices"):
+            schedule.choose_worlds(chosen)
+    schedule.choose_worlds(None)
+    assert schedule.active.numpy().tolist() == [1] * 5

@@ -71,6 +71,9 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         self._seeds = EpisodeSeeds(self.num_envs)
         self._renderer: Any = None
         self._frames: Frames | None = None
+        # worlds whose pictures are of an older state, and the last state that this was known of
+        self._unfilmed = np.ones(self.num_envs, dtype=np.bool_)
+        self._known_state = -1
         self._read: tuple[int, EngineState, dict[str, NDArray]] | None = None
         self.single_action_space = spaces.Box(-1.0, 1.0, (task.action_size(config.control_mode),), np.float32)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -155,7 +158,9 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         with self._timed("task"):
             control = self.task.control(self.control_mode, checked, self._state_and_facts()[0])
         with self._timed("physics"):
+            self._will_change(running)
             self.engine.step(control, self._substeps, world_mask=running)
+            self._known_state = self.engine.state_count
         state, facts = self._state_and_facts()
         self.elapsed_steps[running] += 1
         with self._timed("task"):
@@ -198,7 +203,11 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
                     from rollfilm.render import BatchRenderer
 
                     self._renderer = BatchRenderer(self.engine.scene, self.num_envs, list(self.cameras), device=self.config.device)
-                self._frames = frames = self._renderer.render(self.engine)
+                self._will_change(np.zeros(self.num_envs, dtype=np.bool_))
+                changed = None if self._unfilmed.all() else self._unfilmed
+                self._frames = frames = self._renderer.render(self.engine, worlds=changed)
+                self._unfilmed[:] = False
+                self._known_state = self.engine.state_count
         return frames
 
     @property
@@ -233,9 +242,15 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         some = next(iter(starts.values()))
         batch = [starts.get(world, some) for world in range(self.num_envs)]
         with self._timed("physics"):
+            self._will_change(mask)
             self.engine.reset(mask, qpos=np.stack([one.qpos for one in batch]), qvel=np.stack([one.qvel for one in batch]))
             positions = np.stack([one.mocap_position for one in batch])
             self.engine.set_mocap(mask, position=positions, quat_wxyz=np.stack([one.mocap_quat_wxyz for one in batch]))
+            self._known_state = self.engine.state_count
+
+    def _will_change(self, mask: NDArray[np.bool_]) -> None:
+        """The masked worlds get another state; all have one if the engine's state was changed from outside since we last saw it."""
+        self._unfilmed |= mask | (self.engine.state_count != self._known_state)
 
     def _state_and_facts(self) -> tuple[EngineState, dict[str, NDArray]]:
         if self._read is None or self._read[0] != self.engine.state_count:

@@ -1,6 +1,7 @@
 """The views of one size: what is asked of them, and the arrays that their pictures land in."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,20 +11,23 @@ from numpy.typing import NDArray
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.types import Lens, Pictures, ViewBatch
+from rollfilm.render.layout_stage import LayoutStage
 from rollfilm.render.options import RenderOptions
-from rollfilm.render.outputs import OUTPUTS
+from rollfilm.render.outputs import OUTPUTS, picture_format
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import PackedScene
 from rollfilm.scene import Camera
 
-__all__ = ["CameraBatch", "CameraMember", "group_cameras", "picture_bytes"]
+__all__ = ["CameraBatch", "CameraMember", "exported", "group_cameras", "picture_bytes"]
 
 
 def picture_bytes(requests: Sequence[CameraRequest], num_worlds: int) -> int:
     """Bytes of all pictures of one frame."""
     # two names of one output share an array
     widths = [sum({OUTPUTS[name].picture: OUTPUTS[name].pixel_bytes for name in r.outputs}.values()) for r in requests]
-    return sum(num_worlds * r.height * r.width * width for r, width in zip(requests, widths, strict=True))
+    shaded = sum(num_worlds * r.height * r.width * width for r, width in zip(requests, widths, strict=True))
+    others = [picture_format(r, "rgb", num_worlds) for r in requests if r.rgb_layout != "nhwc_uint8"]
+    return shaded + sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in others)
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,24 @@ class CameraMember:
     camera: Camera
 
 
-def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera]) -> list[list[CameraMember]]:
-    """The cameras that share a size, outputs and a kind of lens, and so are rendered together."""
-    groups: dict[tuple[int, int, frozenset[str], bool], list[CameraMember]] = {}
+def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera], alone: Container[str] = ()) -> list[list[CameraMember]]:
+    """The cameras that share a size, outputs and a kind of lens and a rate, and so are rendered together.
+
+    Those in ``alone`` share with nobody.
+    """
+    groups: dict[Hashable, list[CameraMember]] = {}
     for i, (request, camera) in enumerate(zip(requests, cameras, strict=True)):
-        key = (request.height, request.width, frozenset(request.outputs), camera.orthographic)
+        kind = (
+            request.height,
+            request.width,
+            frozenset(request.outputs),
+            camera.orthographic,
+            request.every,
+            request.rgb_layout,
+            request.rgb_mean,
+            request.rgb_std,
+        )
+        key = request.name if request.name in alone else kind
         groups.setdefault(key, []).append(CameraMember(i, request, camera))
     return list(groups.values())
 
@@ -49,25 +66,33 @@ class CameraBatch:
     """Cameras of one size and their pictures in all worlds: view ``v`` is camera ``v // B`` in world ``v % B``.
 
     Attributes:
-        names: of the cameras.
+        members: the cameras.
         views: the structure that kernels take.
         pictures: the arrays that kernels write.
         features: what the shading kernel is specialised for.
         num_views: cameras times worlds.
+        layout: what lays out the colours after shading, None where they stay as they are.
     """
 
-    names: tuple[str, ...]
+    members: tuple[CameraMember, ...]
     views: ViewBatch  # pyright: ignore[reportInvalidTypeForm]
     pictures: Pictures  # pyright: ignore[reportInvalidTypeForm]
     features: Features
     num_views: int
+    layout: LayoutStage | None
     _outputs: dict[str, wp.array]
 
     @classmethod
     def build(
-        cls, members: Sequence[CameraMember], packed: PackedScene, num_worlds: int, options: RenderOptions, device: wp.Device
+        cls,
+        members: Sequence[CameraMember],
+        packed: PackedScene,
+        num_worlds: int,
+        options: RenderOptions,
+        device: wp.Device,
+        bound: Mapping[str, wp.array] | None = None,
     ) -> "CameraBatch":
-        """Allocate the pictures of cameras that share a size and outputs."""
+        """Allocate the pictures of cameras that share a size and outputs, but for those that the caller gives (of one camera)."""
         request = members[0].request
         height, width, asked = request.height, request.width, request.outputs
         data = packed.data
@@ -76,17 +101,8 @@ class CameraBatch:
         views.lens = _pack_lenses(members, device)
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
         views.height, views.width, views.lod_pixels = height, width, options.lod_pixels
-        num_views, pixels = num_worlds * len(members), height * width
-        pictures, switches = Pictures(), dict.fromkeys((output.feature for output in OUTPUTS.values()), False)
-        for name, output in OUTPUTS.items():
-            wanted = name in asked
-            if wanted and not switches[output.feature]:
-                setattr(
-                    pictures,
-                    output.picture,
-                    wp.zeros((num_views, pixels * output.channels), dtype=getattr(wp, output.dtype), device=device),
-                )
-            switches[output.feature] |= wanted
+        num_views = num_worlds * len(members)
+        pictures, switches = _allocate_pictures(request, num_views, bound or {}, device)
         features = Features(
             **switches,
             textures=packed.has_textures,
@@ -97,13 +113,19 @@ class CameraBatch:
             cubes=packed.has_cubes,
             flat=members[0].camera.orthographic,
         )
-        names = tuple(m.request.name for m in members)
-        return cls(names, views, pictures, features, num_views, {name: getattr(pictures, OUTPUTS[name].picture) for name in asked})
+        stage = None
+        outputs = {name: getattr(pictures, OUTPUTS[name].picture) for name in asked}
+        if request.rgb_layout != "nhwc_uint8":
+            stage = LayoutStage.build(request, num_worlds, pictures.rgb, (bound or {}).get("rgb"))
+            outputs["rgb"] = stage.array
+        return cls(tuple(members), views, pictures, features, num_views, stage, outputs)
 
     def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
         lens = self.views.lens.numpy()
-        return {name: tuple(lens[k][part] for part in ("fx", "fy", "cx", "cy")) for k, name in enumerate(self.names)}
+        return {
+            name: tuple(lens[k][part] for part in ("fx", "fy", "cx", "cy")) for k, name in enumerate(m.request.name for m in self.members)
+        }
 
     def with_own(self, groups: frozenset[str]) -> "CameraBatch":
         """The same, its kernels specialised for what worlds have of their own (``LookBuffers.groups``)."""
@@ -119,15 +141,38 @@ class CameraBatch:
 
     def frames(self) -> dict[str, CameraFrames]:
         """The pictures by camera, as views of the arrays that kernels write."""
-        height, width, num_worlds = self.views.height, self.views.width, self.views.num_worlds
+        num_worlds = self.views.num_worlds
         frames = {}
-        for k, name in enumerate(self.names):
+        for k, member in enumerate(self.members):
             arrays = {}
             for output, array in self._outputs.items():
-                shape = (num_worlds, height, width, 3) if output == "rgb" else (num_worlds, height, width)
-                arrays[output] = _exported(array[k * num_worlds : (k + 1) * num_worlds].reshape(shape))
-            frames[name] = CameraFrames(**arrays)
+                shape, _ = picture_format(member.request, output, num_worlds)
+                # an array of vectors has a dimension less
+                shape = shape[:3] if array.dtype is wp.vec3 else shape
+                arrays[output] = exported(array[k * num_worlds : (k + 1) * num_worlds].reshape(shape))
+            frames[member.request.name] = CameraFrames(**arrays)
         return frames
+
+
+def _allocate_pictures(
+    request: CameraRequest, num_views: int, bound: Mapping[str, wp.array], device: wp.Device
+) -> tuple[Pictures, dict[str, bool]]:  # pyright: ignore[reportInvalidTypeForm]
+    """The arrays that kernels write, and the features that compile them in."""
+    pictures, switches = Pictures(), dict.fromkeys((output.feature for output in OUTPUTS.values()), False)
+    # of two names of one output that which the caller has an array for comes first
+    for name in sorted(request.outputs, key=lambda name: name not in bound):
+        output = OUTPUTS[name]
+        dtype = getattr(wp, output.dtype)
+        if not switches[output.feature]:
+            if name in bound and (name != "rgb" or request.rgb_layout == "nhwc_uint8"):
+                array = bound[name]
+                if dtype is wp.vec3:
+                    array = array.reshape((array.shape[0], -1, 3)).view(dtype)
+            else:
+                array = wp.zeros((num_views, request.height * request.width * output.channels), dtype=dtype, device=device)
+            setattr(pictures, output.picture, array)
+        switches[output.feature] = True
+    return pictures, switches
 
 
 def _pack_lenses(members: Sequence[CameraMember], device: wp.Device) -> wp.array:
@@ -138,7 +183,7 @@ def _pack_lenses(members: Sequence[CameraMember], device: wp.Device) -> wp.array
     return wp.array(lenses, dtype=Lens, device=device)
 
 
-def _exported(array: wp.array):
+def exported(array: wp.array):
     """NumPy on the CPU, torch on CUDA where it is installed, else the Warp array; all without a copy."""
     if not array.device.is_cuda:
         return array.numpy()

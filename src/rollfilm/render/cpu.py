@@ -1,7 +1,7 @@
 """Rendering on the CPU: host threads that take views from one queue, each with its own row of the visibility buffer."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -45,6 +45,8 @@ class CpuPipeline:
         self._threads = num_threads
         self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rollfilm-render")
         self._pieces = [piece for i, batch in enumerate(batches) for piece in self._cut(i, batch.num_views)]
+        self._layout_pieces = [_Piece(i, v, 1) for i, batch in enumerate(batches) if batch.layout for v in range(batch.num_views)]
+        self._layouts = [[b.layout.launch(0, 1, world, record=True) if b.layout else None for b in batches] for _ in range(num_threads)]
         self._launches = [[self._record(batch, row) for batch in batches] for row in range(num_threads)]
 
     def _bands(self, num_views: int) -> int:
@@ -73,10 +75,28 @@ class CpuPipeline:
         launch.visibility = vis, touched  # kept alive with the launch
         return launch
 
-    def render(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
-        """Render all views of the given poses; returns when the pictures are there."""
+    def render(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        """Render the views of the batches that are ``due``; returns when the pictures are there."""
         self._place(poses, placements)
-        pieces = iter(self._pieces)
+        self._work_off([piece for piece in self._pieces if due[piece.batch]], self._film)
+        if laid_out := [piece for piece in self._layout_pieces if due[piece.batch]]:
+            self._work_off(laid_out, self._lay_out)
+
+    def _film(self, row: int, piece: _Piece) -> None:
+        launch = self._launches[row][piece.batch]
+        launch.set_param_at_index(0, piece.first)
+        launch.set_dim(piece.count)
+        launch.launch()
+
+    def _lay_out(self, row: int, piece: _Piece) -> None:
+        launch = self._layouts[row][piece.batch]
+        assert launch is not None
+        launch.set_param_at_index(0, piece.first)
+        launch.launch()
+
+    def _work_off(self, todo: Sequence[_Piece], do: Callable[[int, _Piece], None]) -> None:
+        """Do something with every piece, by all threads; ``do`` is given the number of its thread."""
+        pieces = iter(todo)
         lock = threading.Lock()
 
         def work(row: int) -> None:
@@ -85,10 +105,7 @@ class CpuPipeline:
                     piece = next(pieces, None)
                 if piece is None:
                     return
-                launch = self._launches[row][piece.batch]
-                launch.set_param_at_index(0, piece.first)
-                launch.set_dim(piece.count)
-                launch.launch()
+                do(row, piece)
 
         for future in [self._pool.submit(work, row) for row in range(self._threads)]:
             future.result()

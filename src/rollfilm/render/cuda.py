@@ -54,33 +54,35 @@ class CudaPipeline:
         lists.tile = _segments(min(most_pixels // 32 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
         lists.count = wp.zeros((3, SEGMENTS, 32), dtype=int, device=device)
         self._lists = lists
-        self._graph: wp.Graph | None = None
-        self._warm = False
+        # a graph for each set of batches that are filmed together; None where that set was only launched so far
+        self._graphs: dict[tuple[bool, ...], wp.Graph | None] = {}
 
-    def render(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
-        """Queue all views of the given poses on the device's current stream."""
+    def render(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        """Queue the views of the batches that are ``due`` on the device's current stream."""
+        key = tuple(due)
         if self._device.is_capturing:
-            self._launch(poses, placements)  # the caller records a graph of its own
+            self._launch(poses, placements, key)  # the caller records a graph of its own
             return
-        if self._graph is None and self._warm:
+        if key not in self._graphs:
+            self._launch(poses, placements, key)  # compiles and loads the kernels, which a capture cannot
+            self._graphs[key] = None
+            return
+        graph = self._graphs[key]
+        if graph is None:
             with wp.ScopedCapture(self._device, force_module_load=False) as capture:
-                self._launch(poses, placements)
-            self._graph = capture.graph
-        if self._graph is not None:
-            wp.capture_launch(self._graph)
-        else:
-            self._launch(poses, placements)  # compiles and loads the kernels, which a capture cannot
-            self._warm = True
+                self._launch(poses, placements, key)
+            self._graphs[key] = graph = capture.graph
+        wp.capture_launch(graph)
 
-    def _launch(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
+    def _launch(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
         world = self._world
         num_worlds, num_geoms = world.geom_position.shape
         num_cameras = world.camera_position.shape[1]
         count = num_geoms + num_cameras + world.light_position.shape[1]
         inputs = [0, num_geoms, num_cameras, poses, placements, self._scene, world]
         wp.launch(place, dim=(num_worlds, count), inputs=inputs, device=self._device)
-        for batch, chunk in zip(self._batches, self._chunks, strict=True):
-            for first in range(0, batch.num_views, chunk):
+        for batch, chunk, is_due in zip(self._batches, self._chunks, due, strict=True):
+            for first in range(0, batch.num_views if is_due else 0, chunk):
                 self._launch_chunk(batch, first, min(chunk, batch.num_views - first))
 
     def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
@@ -103,6 +105,8 @@ class CudaPipeline:
             device=device,
             block_dim=BLOCK,
         )
+        if batch.layout:
+            batch.layout.launch(first, count, world)
 
     def close(self) -> None:
         """Nothing to end."""

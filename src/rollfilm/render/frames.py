@@ -15,7 +15,7 @@ class CameraFrames:
     """The pictures of one camera in all worlds. NumPy on the CPU; torch, else Warp arrays on CUDA.
 
     Attributes:
-        rgb: uint8 (B, H, W, 3), sRGB values, or None if not asked for.
+        rgb: uint8 (B, H, W, 3), sRGB values, or as ``CameraRequest.rgb_layout`` says; None if not asked for.
         depth_m: float32 (B, H, W), metres along the optical axis, 0 where nothing was hit, or None.
         segmentation: int32 (B, H, W), the engine's geom ids, -1 where nothing was hit, or None.
         geom_id: the same as ``segmentation``.
@@ -26,6 +26,10 @@ class CameraFrames:
             towards the camera); 0 where nothing was hit, or None.
         normal_world: the same in the world's axes.
         position_world_m: float32 (B, H, W, 3), the point that is seen, in the world's frame; 0 where nothing was hit, or None.
+        state_count: the counter of the state in which this camera was filmed last (``CameraRequest.every``), -1 if it never was.
+        age: how much the counter has grown since, 0 for a camera that is filmed on every call.
+        world_state_counts: int64 (B,), the counter of the state that the picture of each world shows, -1 where there is none yet; the
+            next render overwrites it.
     """
 
     rgb: Any = None
@@ -37,6 +41,9 @@ class CameraFrames:
     normal_camera: Any = None
     normal_world: Any = None
     position_world_m: Any = None
+    state_count: int = -1
+    age: int = 0
+    world_state_counts: Any = None
 
 
 class CameraMatrices(NamedTuple):

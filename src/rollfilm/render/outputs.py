@@ -1,8 +1,13 @@
 """The outputs of a camera: what they are called, and what their arrays hold."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["OUTPUTS", "Output"]
+from rollfilm.render.layouts import LAYOUTS, layout_shape
+
+if TYPE_CHECKING:
+    from rollfilm.render.request import CameraRequest
+
+__all__ = ["OUTPUTS", "Output", "picture_format"]
 
 
 class Output(NamedTuple):
@@ -35,3 +40,14 @@ OUTPUTS: dict[str, Output] = {
     "normal_world": Output("normal_world", "world_normals", "vec3", 1, 12),
     "position_world_m": Output("position", "positions", "vec3", 1, 12),
 }
+
+
+def picture_format(request: "CameraRequest", name: str, num_worlds: int) -> tuple[tuple[int, ...], str]:
+    """The shape, (B, H, W), (B, H, W, 3) or that of a layout of colours, and NumPy's name of the type of an output's array."""
+    output = OUTPUTS[name]
+    if name == "rgb":
+        return layout_shape(request.rgb_layout, num_worlds, request.height, request.width), LAYOUTS[request.rgb_layout].dtype
+    shape = (num_worlds, request.height, request.width)
+    if output.dtype == "vec3":
+        return (*shape, 3), "float32"
+    return (*shape, output.channels) if output.channels > 1 else shape, output.dtype

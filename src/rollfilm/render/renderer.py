@@ -1,6 +1,8 @@
 """The batched renderer: every camera of all worlds in one call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -10,7 +12,9 @@ from rollfilm.arguments import require_integer
 from rollfilm.cores import available_cores
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import extrinsic_cv, intrinsic_cv_from_lens, quat_from_matrix, world_from_camera_gl
-from rollfilm.render.batch import CameraBatch, group_cameras
+from rollfilm.render.active import Schedule
+from rollfilm.render.batch import CameraBatch, exported, group_cameras
+from rollfilm.render.bound import bind_outputs
 from rollfilm.render.budget import require_room
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
@@ -42,10 +46,12 @@ class BatchRenderer:
         device: ``"cpu"`` or ``"cuda:N"``.
         num_threads: host threads on the CPU; all cores that this process may use if None.
         options: how to draw.
+        out: arrays of your own that pictures are written to, by camera and output, as in ``{"front": {"rgb": array}}``: NumPy on the CPU,
+            anything that has DLPack on CUDA, of the shape and type that frames have.
 
     Raises:
-        InvalidArgumentError: no camera, two of one name, or a number out of its range.
-        NotFoundError: a camera's name is unknown.
+        InvalidArgumentError: no camera, two of one name, a number out of its range, or an array in ``out`` that does not fit.
+        NotFoundError: a camera's name is unknown, or ``out`` names what was not asked for.
         DeviceError: there is no such device.
         MemoryBudgetError: the pictures need more memory than there is.
     """
@@ -59,6 +65,7 @@ class BatchRenderer:
         device: str = "cpu",
         num_threads: int | None = None,
         options: RenderOptions = DEFAULT_OPTIONS,
+        out: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         if not isinstance(scene, Scene):
             raise InvalidArgumentError(f"scene is {type(scene).__name__}; give a rollfilm.scene.Scene, as load_scene makes it")
@@ -73,22 +80,25 @@ class BatchRenderer:
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)
         num_threads = num_threads or available_cores()
+        bound = bind_outputs(out or {}, self._requests, num_worlds, self._device)
         require_room(scene, num_worlds, self._requests, self._device, num_threads)
         # kept: kernels hold handles of the images in it
         self._packed = packed = pack_scene(scene, self._device, num_worlds)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
+        self._schedule = Schedule(num_worlds, [request.every for request in self._requests], self._device)
         self._world = self._allocate_world()
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
-            CameraBatch.build(members, packed, num_worlds, options, self._device)
-            for members in group_cameras(self._requests, self._cameras)
+            CameraBatch.build(members, packed, num_worlds, options, self._device, bound.get(members[0].request.name))
+            for members in group_cameras(self._requests, self._cameras, alone=bound)
         ]
         structures = (packed.data, self._world, self._placements)
         self._looks = LookBuffers(scene, self._cameras, self._batches, num_worlds, structures, self._device)
         self._num_threads = num_threads
         self._pipeline = self._make_pipeline()
         self._frames = self._export_frames()
+        self._states = exported(self._schedule.states)
         self._closed = False
 
     @property
@@ -106,23 +116,33 @@ class BatchRenderer:
         """Where it renders."""
         return str(self._device)
 
-    def render(self, source: PoseSource) -> Frames:
+    def render(self, source: PoseSource, *, worlds: Any = None) -> Frames:
         """Film the current state of ``source``.
 
         On CUDA the pictures are ready in the order of the device's current stream; the host does not wait for them.
+
+        Args:
+            source: gives the poses of all B worlds.
+            worlds: film only these, and leave the pictures of the others as they are: bool (B,), or indices (n,). NumPy or a list; on
+                CUDA also an array on the device (bool or int64), where indices that are no world are left out.
 
         Returns:
             The pictures, which the next call overwrites, with the counter of the state that they show.
 
         Raises:
-            InvalidArgumentError: the poses have a wrong shape, dtype or device, or are not finite; or the renderer is closed.
+            InvalidArgumentError: the poses or ``worlds`` have a wrong shape, dtype or device, or poses are not finite; or the renderer
+                is closed.
         """
         if self._closed:
             raise InvalidArgumentError("this renderer is closed; make another one")
         self._poses.load(source.body_poses())
+        self._schedule.choose_worlds(worlds)
+        filmed = self._schedule.next_cameras()
         self._bodies.position, self._bodies.quat_wxyz = self._poses.position, self._poses.quat_wxyz
-        self._pipeline.render(self._bodies, self._placements)
-        return Frames(self._frames, source.state_count)
+        self._placements.filmed = self._schedule.flags(filmed)
+        self._pipeline.render(self._bodies, self._placements, [filmed[batch.members[0].index] for batch in self._batches])
+        self._schedule.note(filmed, source.state_count)
+        return self._frames_of(source.state_count)
 
     def set_looks(self, looks: WorldLooks, worlds: ArrayLike | None = None) -> None:
         """Let worlds look as ``looks`` say, from the next frame on until they are given others.
@@ -203,6 +223,7 @@ class BatchRenderer:
             setattr(world, f"{name}_rotation", wp.zeros((self._num_worlds, count), dtype=wp.mat33, device=self._device))
         world.geom_normal = world.geom_rotation  # of a rotation the inverse transpose is itself
         lights = (self._num_worlds, len(self._scene.lights))
+        world.active = self._schedule.active
         world.light_position = wp.zeros(lights, dtype=wp.vec3, device=self._device)
         world.light_direction = wp.zeros(lights, dtype=wp.vec3, device=self._device)
         return world
@@ -216,6 +237,14 @@ class BatchRenderer:
         poses.subtree_first = wp.array(first, dtype=int, device=self._device)
         poses.subtree_body = wp.array(members, dtype=int, device=self._device)
         return poses
+
+    def _frames_of(self, state_count: int) -> Frames:
+        """The pictures, with the states that they show now."""
+        cameras = {
+            name: replace(frames, state_count=last, age=state_count - last, world_state_counts=self._states[i])
+            for i, ((name, frames), last) in enumerate(zip(self._frames.items(), self._schedule.last_state, strict=True))
+        }
+        return Frames(cameras, state_count)
 
     def _export_frames(self) -> dict[str, CameraFrames]:
         by_name = {name: frames for batch in self._batches for name, frames in batch.frames().items()}

@@ -46,6 +46,7 @@ class Placements:
     own_rotation: wp.array2d(dtype=wp.mat33)
     offset: wp.array2d(dtype=wp.vec3)
     turn: wp.array2d(dtype=wp.mat33)
+    filmed: wp.array(dtype=int)  # (cameras,) 1 if this call films the camera: others stay where their pictures saw them
 
 
 @wp.func
@@ -149,6 +150,8 @@ def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, plac
     """One thread a world and thing: geoms first, then cameras, then lights."""
     w, i = wp.tid()
     w += first_world
+    if world.active[w] == 0:
+        return
     if i < num_geoms:
         body = scene.geom_body[i]
         rotation = rotation_matrix(poses.quat_wxyz[w, body])
@@ -160,6 +163,8 @@ def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, plac
         world.geom_position[w, i] = rotation * scene.geom_position[i] + poses.position[w, body]
     else:
         k = i - num_geoms
+        if k < num_cameras and placements.filmed[wp.min(k, num_cameras - 1)] == 0:
+            return
         position, rotation = place_one(poses, placements, w, k)
         position, rotation = move(placements, w, k, position, rotation)
         if k < num_cameras:

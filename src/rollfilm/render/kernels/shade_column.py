@@ -75,6 +75,8 @@ def shade_kernel(features: Features):
         """One thread for ``rows`` pixels of a column. Leaves the visibility buffer empty."""
         row, part, x = wp.tid()
         v = row + first_view
+        if world.active[v % batch.num_worlds] == 0:
+            return
         first = rows * part
         end = wp.min(first + rows, batch.height)
         eye = make_eye(world, batch, v)

@@ -84,6 +84,7 @@ class WorldData:
     camera_rotation: wp.array2d(dtype=wp.mat33)
     light_position: wp.array2d(dtype=wp.vec3)
     light_direction: wp.array2d(dtype=wp.vec3)
+    active: wp.array(dtype=int)  # (B,) 1 if this call films the world
 
 
 @wp.struct

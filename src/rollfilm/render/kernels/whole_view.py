@@ -107,6 +107,8 @@ def whole_view_kernel(features: Features):
         job = first_view + wp.tid()
         v = job // bands
         band = job - v * bands
+        if world.active[v % batch.num_worlds] == 0:
+            return
         window = Window()
         window.x1 = batch.width - 1
         window.y0 = band * batch.height // bands
