@@ -148,12 +148,12 @@ FIELDS = {
         lambda s, w: with_geom(s, "floor", material_texture=(1, -1, 3)[w]),
     ),
     "mesh": (
-        WorldLooks(geom_mesh={"geom_3": np.array(["block", "wedge", "block"])}),
+        WorldLooks(geom_mesh={"geom_3": np.array(["block", "", "block"])}),
         lambda s, w: with_geom(s, "geom_3", mesh=s.geoms[3].mesh if w == 1 else len(s.meshes) - 1),
     ),
     "mesh with more levels": (
-        WorldLooks(geom_mesh={("geom_3", "ball"): np.array([[1, 2], [2, 1], [1, 1]])}),
-        lambda s, w: with_geom(with_geom(s, "geom_3", mesh=(1, 2, 1)[w]), "ball", mesh=(2, 1, 1)[w]),
+        WorldLooks(geom_mesh={("geom_3", "ball"): np.array([[1, 2], [2, -1], [-1, 1]])}),
+        lambda s, w: with_geom(with_geom(s, "geom_3", mesh=(1, 2, 2)[w]), "ball", mesh=(2, 1, 1)[w]),
     ),
     "light off": (
         WorldLooks(light_on={"sun": YES_NO}),

@@ -68,7 +68,7 @@ _NAMED: dict[str, _Rule] = {
     "geom_visible": _BOOL,
     "geom_scale": _Rule(3, "float", 1e-6, 1e6, meaning="factors along x, y and z, above 0"),
     "geom_texture": _Rule(0, "choice", -1, 2**31 - 1, meaning="a texture's name or index, '' or -1 for none"),
-    "geom_mesh": _Rule(0, "choice", 0, 2**31 - 1, meaning="a mesh's name or index"),
+    "geom_mesh": _Rule(0, "choice", -1, 2**31 - 1, meaning="a mesh's name or index, '' or -1 for its own"),
     "light_on": _BOOL,
     "light_position": _PLACE,
     "light_direction": _Rule(3, "float", meaning="x, y and z of a direction"),
@@ -106,7 +106,8 @@ class WorldLooks:
         geom_visible: (B,) bool.
         geom_scale: (B, 3) factors on the size along the axes of the geom's frame; of planes z is 1. Textures grow with their geom.
         geom_texture: (B,) names of textures of the scene, or indices into ``Scene.textures``; ``""`` or -1 for none.
-        geom_mesh: (B,) names of meshes of the scene, or indices into ``Scene.meshes``; it hangs in the frame of the geom.
+        geom_mesh: (B,) names of meshes of the scene, or indices into ``Scene.meshes``; ``""`` or -1 for its own. A mesh
+            hangs in the frame of the geom.
         light_on: (B,) bool, of lights beside the headlight.
         light_position: (B, 3) metres, in the world's frame, in place of where it is placed.
         light_direction: (B, 3) where it shines, in the world's frame; any length but 0.

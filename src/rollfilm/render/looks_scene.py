@@ -59,6 +59,8 @@ class LooksResolver:
             values = named.values[rows]
             if field in ("geom_texture", "geom_mesh"):
                 values = self._choices(field.removeprefix("geom_"), values)
+            if field == "geom_mesh":
+                values = np.where(values < 0, np.array([self._scene.geoms[i].mesh for i in index], np.int32), values)
             found[field] = Columns(index, values)
         if isinstance(looks.material_rgba, NamedValues):
             found["geom_rgba"] = self._with_materials(looks.material_rgba, found.get("geom_rgba"), rows)
@@ -79,14 +81,14 @@ class LooksResolver:
         return names.index(name)
 
     def _choices(self, kind: str, values: NDArray) -> NDArray[np.int32]:
-        """Indices of textures or meshes, of names or indices."""
+        """Indices of textures or meshes, of names or indices; -1 for no name."""
         things = self._scene.textures if kind == "texture" else self._scene.meshes
         if values.dtype.kind != "U":
             if values.max() >= len(things):
                 raise NotFoundError(f"geom_{kind}: no {kind} has index {values.max()}; this scene has {len(things)}")
             return values
         names = [thing.name for thing in things]
-        index = {"": -1} if kind == "texture" else {}
+        index = {"": -1}
         for name in np.unique(values).tolist():
             if name in index:
                 continue

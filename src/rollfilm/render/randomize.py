@@ -32,7 +32,8 @@ class GeomRange:
         together: all of them get the same.
         rgba: lowest and highest colour, (3,) or with alpha (4,), 0 to 1.
         scale: smallest and largest factor: two numbers for all three axes alike, or two (3,) for each by itself.
-        textures, meshes: names of those of the scene that are chosen from, each equally likely; the texture ``""`` is none.
+        textures, meshes: names of those of the scene that are chosen from, each equally likely; the texture ``""`` is none,
+            the mesh ``""`` its own.
         hidden: the probability that it is not drawn.
 
     Raises:
