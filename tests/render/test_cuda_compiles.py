@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import warp as wp
 
-from rollfilm.render.kernels import batch, place
+from rollfilm.render.kernels import batch, place, shadow_batch
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade_column import shade_kernel
 
@@ -25,18 +25,21 @@ NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, sk
 
 MEASURED = {"bodies": True, "distances": True, "camera_normals": True, "world_normals": True, "positions": True}
 FLAT = dataclasses.replace(EVERYTHING, flat=True, **MEASURED)
+SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1))
 
 
 @pytest.mark.parametrize(
     "module",
     [
         lambda: batch.cull.module,
+        lambda: shadow_batch.cull_casters.module,
         lambda: place.place.module,
         lambda: shade_kernel(EVERYTHING).module,
         lambda: shade_kernel(NOTHING).module,
         lambda: shade_kernel(FLAT).module,
+        lambda: shade_kernel(SHADOWS).module,
     ],
-    ids=["stages", "place", "shade everything", "shade depth", "shade flat"],
+    ids=["stages", "shadow maps", "place", "shade everything", "shade depth", "shade flat", "shade shadows"],
 )
 def test_kernels_compile_for_a_gpu(module, tmp_path):
     if wp.get_cuda_toolkit_version() is None:

@@ -14,7 +14,7 @@ from render.moving import ALL, moving_scene, random_poses, worlds
 from render.test_outputs import EVERY
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.render import BatchRenderer, CameraRequest, WorldLooks, cuda
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks, cuda
 from rollfilm.render.active import Schedule
 
 NUM_WORLDS = 5
@@ -27,13 +27,17 @@ def plain_scene():
     return dataclasses.replace(scene, geoms=geoms, skybox=-1)
 
 
-@pytest.fixture(scope="module")
-def renderer():
+PLAIN, SHADOWS = RenderOptions(), RenderOptions(shadows=True, shadow_map_size=150)
+
+
+@pytest.fixture(scope="module", params=[PLAIN, SHADOWS], ids=["plain", "shadows"])
+def renderer(request):
     requests = [CameraRequest(name, height, width, ALL) for name, height, width in CAMERAS]
     front = plain_scene().camera("front")
     lenses = {"shifted": {"fx": 60.0, "fy": 45.0, "cx": 30.0, "cy": 5.0}, "flat": {"extent_y_m": 2.0}}
     requests += [CameraRequest(dataclasses.replace(front, name=name, **lens), 37, 90, EVERY) for name, lens in lenses.items()]
-    renderer = BatchRenderer(plain_scene(), NUM_WORLDS, requests)
+    renderer = BatchRenderer(plain_scene(), NUM_WORLDS, requests, options=request.param)
+    renderer.options = request.param
     yield renderer
     renderer.close()
 
@@ -72,12 +76,13 @@ def test_stages_give_the_same_bytes_whatever_overflows(renderer, monkeypatch, li
     for name, value in limits.items():
         monkeypatch.setattr(cuda, name, value)
     packed = renderer._packed
-    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device)
+    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, renderer.options)
     for seed in range(3):  # the visibility buffer must come back empty from each
         want = render(renderer, seed)
         for batch in renderer._batches:
             for picture in batch._outputs.values():
                 picture.fill_(7)
+        renderer._world.shadow_map.fill_(0x7F000000)
         stages._launch(renderer._bodies, renderer._placements, [True] * len(renderer._batches))
         got = copied(renderer._frames)
         for key, picture in want.items():
@@ -92,7 +97,8 @@ def test_stages_show_each_world_its_own_looks(monkeypatch):
     device = wp.get_device("cpu")
     monkeypatch.setattr(device, "sm_count", 1)
     random = np.random.default_rng(0)
-    others = BatchRenderer(scene, NUM_WORLDS, [CameraRequest(name, 37, 90, ALL) for name in ("front", "above")])
+    requests = [CameraRequest(name, 37, 90, ALL) for name in ("front", "above")]
+    others = BatchRenderer(scene, NUM_WORLDS, requests, options=SHADOWS)
     others.set_looks(
         WorldLooks(
             geom_rgba={("floor", "ball"): random.uniform(0.1, 1, (NUM_WORLDS, 2, 4))},
@@ -108,9 +114,10 @@ def test_stages_show_each_world_its_own_looks(monkeypatch):
     poses = random_poses(NUM_WORLDS)
     want = copied(others.render(StillPoses(scene, poses)))
     assert all((want["front", output][0] != want["front", output][k]).any() for output in ALL for k in range(1, NUM_WORLDS))
-    stages = cuda.CudaPipeline(others._packed.data, others._world, others._batches, others._looks.worst_clusters, device)
+    stages = cuda.CudaPipeline(others._packed.data, others._world, others._batches, others._looks.worst_clusters, device, SHADOWS)
     for picture in (others._frames[name] for name in ("front", "above")):
         picture.rgb[:], picture.depth_m[:], picture.segmentation[:] = 7, 7, 7
+    others._world.shadow_map.fill_(0x7F000000)
     stages._launch(others._bodies, others._placements, [True] * len(others._batches))
     for key, picture in copied(others._frames).items():
         np.testing.assert_array_equal(picture, want[key], err_msg=str(key))
@@ -124,7 +131,7 @@ def test_stages_film_the_worlds_and_cameras_that_are_due(renderer, monkeypatch, 
     for name, value in limits.items():
         monkeypatch.setattr(cuda, name, value)
     packed = renderer._packed
-    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device)
+    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, renderer.options)
     due = [i != 1 for i in range(len(renderer._batches))]
     left_out = {member.request.name for batch, is_due in zip(renderer._batches, due, strict=True) if not is_due for member in batch.members}
     assert left_out

@@ -112,6 +112,7 @@ class CameraBatch:
             dull=not any(data.head_specular),
             cubes=packed.has_cubes,
             flat=members[0].camera.orthographic,
+            shadows=packed.casting if options.shadows and "rgb" in asked else (),
         )
         stage = None
         outputs = {name: getattr(pictures, OUTPUTS[name].picture) for name in asked}

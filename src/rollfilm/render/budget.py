@@ -8,7 +8,9 @@ import warp as wp
 from rollfilm.memory import require_memory
 from rollfilm.render.batch import picture_bytes
 from rollfilm.render.cuda import VISIBILITY_BYTES
+from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
+from rollfilm.render.shadows import map_bytes
 from rollfilm.scene import Scene
 
 __all__ = ["require_room", "world_bytes"]
@@ -23,8 +25,10 @@ def world_bytes(scene: Scene, num_cameras: int) -> int:
     return _PLACE_BYTES * (len(scene.bodies.names) + len(scene.geoms) + num_cameras + len(scene.lights))
 
 
-def require_room(scene: Scene, num_worlds: int, requests: Sequence[CameraRequest], device: wp.Device, num_threads: int) -> None:
-    """Make sure that pictures, visibility buffers and places fit into the memory of ``device``.
+def require_room(
+    scene: Scene, num_worlds: int, requests: Sequence[CameraRequest], device: wp.Device, num_threads: int, options: RenderOptions
+) -> None:
+    """Make sure that pictures, visibility buffers, shadow maps and places fit into the memory of ``device``.
 
     Raises:
         MemoryBudgetError: they do not; the message says how much is needed and how much is free.
@@ -38,4 +42,6 @@ def require_room(scene: Scene, num_worlds: int, requests: Sequence[CameraRequest
     else:
         visibility = num_threads * _KEY_BYTES * sum(pixels)
     needed = picture_bytes(requests, num_worlds) + visibility + num_worlds * world_bytes(scene, len(requests))
+    if any("rgb" in request.outputs for request in requests):
+        needed += map_bytes(num_worlds, sum(light.cast_shadow for light in scene.lights), options, is_cuda=device.is_cuda)
     require_memory(needed, f"pictures of {num_worlds} worlds", available=int(device.free_memory) if device.is_cuda else None)

@@ -12,8 +12,11 @@ from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.raster_many import STEP
 from rollfilm.render.kernels.shade_row import ROW_CHUNK
+from rollfilm.render.kernels.shadow_map import draw_maps
 from rollfilm.render.kernels.types import SceneData, WorldData
 from rollfilm.render.kernels.whole_view import whole_view_kernel
+from rollfilm.render.options import RenderOptions
+from rollfilm.render.shadows import view_runs, world_groups
 
 __all__ = ["CpuPipeline"]
 
@@ -23,7 +26,10 @@ PIECES_PER_THREAD = 4
 
 @dataclass(frozen=True)
 class _Piece:
-    """A run of jobs of one batch. A job is a view, or a horizontal band of one where views are fewer than threads."""
+    """A run of jobs of one batch, or of shadow maps after the batches.
+
+    A job is a view or a map, or a horizontal band of one where there are fewer than threads.
+    """
 
     batch: int
     first: int
@@ -39,24 +45,48 @@ class CpuPipeline:
         world: WorldData,  # pyright: ignore[reportInvalidTypeForm]
         batches: Sequence[CameraBatch],
         num_threads: int,
+        options: RenderOptions,
     ) -> None:
         self._world, self._scene, self._batches = world, scene, batches
         self._num_worlds = world.geom_position.shape[0]
         self._threads = num_threads
         self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rollfilm-render")
-        self._pieces = [piece for i, batch in enumerate(batches) for piece in self._cut(i, batch.num_views)]
+        self._stages = [stage for group in world_groups(self._num_worlds, world.maps_at_once) for stage in self._cut_group(*group)]
         self._layout_pieces = [_Piece(i, v, 1) for i, batch in enumerate(batches) if batch.layout for v in range(batch.num_views)]
         self._layouts = [[b.layout.launch(0, 1, world, record=True) if b.layout else None for b in batches] for _ in range(num_threads)]
         self._launches = [[self._record(batch, row) for batch in batches] for row in range(num_threads)]
+        if world.light_view.shape[1]:
+            for launches in self._launches:
+                launches.append(self._record_maps(options))
 
     def _bands(self, num_views: int) -> int:
         """A view is cut into bands where whole views would leave threads idle; every band pays for all triangles again."""
         return self._threads if num_views < 4 * self._threads and num_views % self._threads else 1
 
-    def _cut(self, batch: int, num_views: int) -> list[_Piece]:
-        jobs = num_views * self._bands(num_views)
+    def _cut_group(self, first_world: int, count: int) -> list[list[_Piece]]:
+        """What is rendered of some worlds, one stage after the other: their shadow maps, then their views."""
+        views = []
+        for i, batch in enumerate(self._batches):
+            bands = self._bands(batch.num_views)
+            runs = view_runs(batch.num_views, self._num_worlds, first_world, count)
+            views += [piece for first, length in runs for piece in self._cut(i, first * bands, length * bands)]
+        lights = self._world.light_view.shape[1]
+        if not lights:
+            return [views]
+        bands = self._map_bands()
+        return [self._cut(len(self._batches), first_world * lights * bands, count * lights * bands), views]
+
+    def _cut(self, batch: int, start: int, jobs: int) -> list[_Piece]:
         size = max(1, jobs // (self._threads * PIECES_PER_THREAD))
-        return [_Piece(batch, first, min(size, jobs - first)) for first in range(0, jobs, size)]
+        return [_Piece(batch, start + first, min(size, jobs - first)) for first in range(0, jobs, size)]
+
+    def _map_bands(self) -> int:
+        return self._bands(self._world.maps_at_once * self._world.light_view.shape[1])
+
+    def _record_maps(self, options: RenderOptions) -> wp.Launch:
+        """A launch that draws shadow maps, to be repeated with others."""
+        inputs = [0, self._map_bands(), options.shadow_map_size, options.lod_pixels, self._scene, self._world]
+        return wp.launch(draw_maps, dim=1, inputs=inputs, device="cpu", record_cmd=True)
 
     def _record(self, batch: CameraBatch, row: int) -> wp.Launch:
         """A launch with its arguments packed, to be repeated with other views. Loads, and if need be compiles, the kernel."""
@@ -78,7 +108,11 @@ class CpuPipeline:
     def render(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
         """Render the views of the batches that are ``due``; returns when the pictures are there."""
         self._place(poses, placements)
-        self._work_off([piece for piece in self._pieces if due[piece.batch]], self._film)
+        shadowed = any(is_due and batch.features.shadows for is_due, batch in zip(due, self._batches, strict=True))
+        wanted = (*due, shadowed)  # shadow maps come after the batches
+        for stage in self._stages:
+            if todo := [piece for piece in stage if wanted[piece.batch]]:
+                self._work_off(todo, self._film)
         if laid_out := [piece for piece in self._layout_pieces if due[piece.batch]]:
             self._work_off(laid_out, self._lay_out)
 

@@ -9,7 +9,17 @@ from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
+from rollfilm.render.kernels.shadow_batch import (
+    clear_maps,
+    cull_casters,
+    fit_lights,
+    raster_caster_tiles,
+    raster_small_casters,
+    select_casters,
+)
 from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, Lens, SceneData, WorldData
+from rollfilm.render.options import RenderOptions
+from rollfilm.render.shadows import view_runs, world_groups
 
 __all__ = ["CudaPipeline"]
 
@@ -35,11 +45,12 @@ class CudaPipeline:
         batches: Sequence[CameraBatch],
         worst_clusters: int,
         device: wp.Device,
+        options: RenderOptions,
     ) -> None:
-        self._scene, self._world, self._batches, self._device = scene, world, batches, device
+        self._scene, self._world, self._batches, self._device, self._options = scene, world, batches, device, options
         self._chunks = [max(1, min(b.num_views, VISIBILITY_BYTES // (8 * b.views.height * b.views.width))) for b in batches]
         most_pixels = max(n * b.views.height * b.views.width for n, b in zip(self._chunks, batches, strict=True))
-        most_views = max(self._chunks)
+        most_views = max(*self._chunks, world.shadow_map.shape[0])  # a map takes a row of the lists, as a view does
         num_geoms = world.geom_position.shape[1]
         # comes and goes empty: shading clears what it has seen
         self._visibility = wp.full(most_pixels, EMPTY_KEY, dtype=wp.uint64, device=device)
@@ -81,9 +92,29 @@ class CudaPipeline:
         count = num_geoms + num_cameras + world.light_position.shape[1]
         inputs = [0, num_geoms, num_cameras, poses, placements, self._scene, world]
         wp.launch(place, dim=(num_worlds, count), inputs=inputs, device=self._device)
-        for batch, chunk, is_due in zip(self._batches, self._chunks, due, strict=True):
-            for first in range(0, batch.num_views if is_due else 0, chunk):
-                self._launch_chunk(batch, first, min(chunk, batch.num_views - first))
+        for first_world, worlds in world_groups(num_worlds, world.maps_at_once):
+            if any(is_due and batch.features.shadows for is_due, batch in zip(due, self._batches, strict=True)):
+                self._launch_maps(first_world, worlds)
+            for batch, chunk, is_due in zip(self._batches, self._chunks, due, strict=True):
+                for start, length in view_runs(batch.num_views if is_due else 0, num_worlds, first_world, worlds):
+                    for first in range(start, start + length, chunk):
+                        self._launch_chunk(batch, first, min(chunk, start + length - first))
+
+    def _launch_maps(self, first: int, count: int) -> None:
+        """Draw the shadow maps of some worlds."""
+        device, scene, world, lists = self._device, self._scene, self._world, self._lists
+        maps, num_geoms = count * world.light_view.shape[1], world.geom_position.shape[1]
+        side = self._options.shadow_map_size
+        wp.launch(fit_lights, dim=(count, world.light_view.shape[1]), inputs=[first, side, scene, world], device=device, block_dim=64)
+        wp.launch(clear_maps, dim=(maps, side, 32), inputs=[first, world], device=device)
+        lists.count.zero_()
+        inputs = [first, self._options.lod_pixels, scene, world, lists]
+        wp.launch(cull_casters, dim=(maps, num_geoms), inputs=inputs, device=device, block_dim=64)
+        groups = 256 * device.sm_count
+        inputs = [groups, first, scene, world, lists]
+        wp.launch(select_casters, dim=(groups, 64), inputs=inputs, device=device, block_dim=64)
+        wp.launch(raster_small_casters, dim=(groups, 64), inputs=inputs, device=device, block_dim=64)
+        wp.launch(raster_caster_tiles, dim=(groups, 32), inputs=inputs, device=device, block_dim=32)
 
     def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
         device, scene, world, views, lists = self._device, self._scene, self._world, batch.views, self._lists

@@ -28,6 +28,7 @@ from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.poses import PoseBuffer
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
+from rollfilm.render.shadows import allocate_maps
 from rollfilm.scene import Camera, PoseSource, Scene
 
 __all__ = ["BatchRenderer"]
@@ -81,12 +82,14 @@ class BatchRenderer:
         self._device = resolve_device(device)
         num_threads = num_threads or available_cores()
         bound = bind_outputs(out or {}, self._requests, num_worlds, self._device)
-        require_room(scene, num_worlds, self._requests, self._device, num_threads)
+        any_rgb = any("rgb" in request.outputs for request in self._requests)
+        require_room(scene, num_worlds, self._requests, self._device, num_threads, options)
         # kept: kernels hold handles of the images in it
         self._packed = packed = pack_scene(scene, self._device, num_worlds)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
         self._schedule = Schedule(num_worlds, [request.every for request in self._requests], self._device)
         self._world = self._allocate_world()
+        allocate_maps(self._world, num_worlds, len(packed.casting) if any_rgb else 0, options, self._device)
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
@@ -95,7 +98,7 @@ class BatchRenderer:
         ]
         structures = (packed.data, self._world, self._placements)
         self._looks = LookBuffers(scene, self._cameras, self._batches, num_worlds, structures, self._device)
-        self._num_threads = num_threads
+        self._num_threads, self._options = num_threads, options
         self._pipeline = self._make_pipeline()
         self._frames = self._export_frames()
         self._states = exported(self._schedule.states)
@@ -213,8 +216,8 @@ class BatchRenderer:
         data = self._packed.data
         if self._device.is_cuda:
             worst = self._looks.worst_clusters if "mesh" in self._looks.groups else self._packed.worst_clusters
-            return CudaPipeline(data, self._world, self._batches, worst, self._device)
-        return CpuPipeline(data, self._world, self._batches, self._num_threads)
+            return CudaPipeline(data, self._world, self._batches, worst, self._device, self._options)
+        return CpuPipeline(data, self._world, self._batches, self._num_threads, self._options)
 
     def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
         world = WorldData()

@@ -32,6 +32,7 @@ class PackedScene:
         has_textures: some geom has a texture.
         has_cubes: some geom's texture is a cube.
         spots: for every light whether it is a spot.
+        casting: the lights that cast shadows.
         units: on CUDA the images that ``data`` has handles of; they live as long as this.
         worst_clusters: clusters that one view draws if it sees every mesh at its finest level.
     """
@@ -40,6 +41,7 @@ class PackedScene:
     has_textures: bool
     has_cubes: bool
     spots: tuple[bool, ...]
+    casting: tuple[int, ...]
     units: tuple[wp.Texture2D, ...]
     worst_clusters: int
 
@@ -190,6 +192,8 @@ def _pack_lights(data: SceneData, scene: Scene, device: wp.Device, num_worlds: i
     # a cone of 180 degrees is none: below every cosine that rounding can give
     cone = [(np.cos(light.cutoff_rad) if light.cutoff_rad < np.pi - 1e-6 else -2.0, light.exponent) for light in lights]
     data.light_cone = _array(cone, wp.vec2, device, 2)
+    data.light_spot = _array([light.kind != "directional" for light in lights], int, device)
+    data.shadow_light = _array([i for i, light in enumerate(lights) if light.cast_shadow], int, device)
     head = scene.headlight
     data.head_ambient = wp.vec3(*head.ambient) if head else wp.vec3(0.0 if lights else 0.3)
     data.head_diffuse = wp.vec3(*head.diffuse) if head else wp.vec3(0.0)
@@ -209,12 +213,14 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
     used = [scene.textures[geom.material.texture].kind for geom in scene.geoms if geom.material.texture >= 0]
     _pack_lights(data, scene, device, num_worlds)
     data.near, data.far = scene.near_m, scene.far_m
+    data.extent = scene.extent_m
     clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
     return PackedScene(
         data=data,
         has_textures=bool(used),
         has_cubes=any(kind != "2d" for kind in used),
-        spots=tuple(light.kind == "spot" for light in scene.lights),
+        spots=tuple(light.kind != "directional" for light in scene.lights),
+        casting=tuple(i for i, light in enumerate(scene.lights) if light.cast_shadow),
         units=units,
         worst_clusters=sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0),
     )

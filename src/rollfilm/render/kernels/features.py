@@ -19,6 +19,7 @@ class Features:
         flat: the cameras are orthographic.
         bodies, distances, camera_normals, world_normals, positions: more outputs.
         dull: the headlight has no highlights, unless worlds have headlights of their own.
+        shadows: the lights that cast shadows.
     """
 
     rgb: bool
@@ -32,6 +33,7 @@ class Features:
     headlights: bool = False
     cubes: bool = False
     flat: bool = False
+    shadows: tuple[int, ...] = ()
     bodies: bool = False
     distances: bool = False
     camera_normals: bool = False

@@ -1,6 +1,7 @@
 """MuJoCo's lighting: OpenGL's fixed-function model, evaluated at every pixel instead of every vertex."""
 
 from functools import cache
+from typing import Any
 
 import warp as wp
 
@@ -98,15 +99,56 @@ def _one_more(before: wp.Function, i: int, spot: bool) -> wp.Function:
     return lit
 
 
+@wp.func
+def no_brighter(color: wp.vec3):
+    """A color of at most 1."""
+    return wp.vec3(wp.min(color[0], 1.0), wp.min(color[1], 1.0), wp.min(color[2], 1.0))
+
+
+def _one_more_behind(before: wp.Function, i: int, spot: bool, place: int) -> wp.Function:
+    """The function that adds as much of light ``i`` as comes through: number ``place`` of the shares."""
+    light_by = light_by_spot if spot else light_by_directional
+
+    @wp.func
+    def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point, shares: Any):
+        others = before(scene, world, w, camera_position, forward, point, shares)
+        return others + shares[place] * no_brighter(light_by(scene, world, w, i, camera_position, point))
+
+    return lit
+
+
+@cache
+def shadowed_lighting(spots: tuple[bool, ...], headlights: bool, dull: bool, shadows: tuple[int, ...]) -> wp.Function:
+    """The function that lights a point of which the lights ``shadows`` see only a share each.
+
+    MuJoCo draws a pass for each light that casts shadows, and OpenGL cuts what each pass adds at 1: so is it here.
+    """
+    freely = tuple(i for i in range(len(spots)) if i not in shadows)
+    unshadowed = _some_lights(spots, headlights, dull, freely)
+
+    @wp.func
+    def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point, shares: Any):
+        return no_brighter(unshadowed(scene, world, w, camera_position, forward, point))
+
+    for place, i in enumerate(shadows):
+        lit = _one_more_behind(lit, i, spots[i], place)
+    return lit
+
+
 @cache
 def lighting(spots: tuple[bool, ...], headlights: bool, dull: bool = False) -> wp.Function:
     """The function that lights a point by the headlight and by lights of these kinds (``Features.lights``, ``headlights``, ``dull``)."""
+    return _some_lights(spots, headlights, dull, tuple(range(len(spots))))
+
+
+def _some_lights(spots: tuple[bool, ...], headlights: bool, dull: bool, which: tuple[int, ...]) -> wp.Function:
+    """The function that lights a point by the headlight and by some of the lights."""
     head = light_by_own_head if headlights else light_by_dull_head if dull else light_by_head
 
     @wp.func
     def lit(scene: SceneData, world: WorldData, w: int, camera_position: wp.vec3, forward: wp.vec3, point: Point):
         return head(scene, w, forward, point)
 
-    for i, spot in enumerate(spots):
-        lit = _one_more(lit, i, spot)
+    for i in which:
+        lit = _one_more(lit, i, spots[i])
     return lit

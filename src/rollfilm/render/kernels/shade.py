@@ -42,6 +42,7 @@ class Eye:
     corner: wp.vec3  # the ray through the outer corner of pixel (0, 0)
     step_x: wp.vec3  # from a pixel's ray to that of the next column
     step_y: wp.vec3  # and of the next row
+    blur: float  # metres that a surface one metre away may lie from the true one
 
 
 @wp.struct
@@ -101,6 +102,7 @@ def make_eye(world: WorldData, batch: ViewBatch, v: int):
     eye.step_x = (1.0 / lens.fx) * wp.vec3(rotation[0, 0], rotation[1, 0], rotation[2, 0])
     eye.step_y = -(1.0 / lens.fy) * wp.vec3(rotation[0, 1], rotation[1, 1], rotation[2, 1])
     eye.corner = eye.forward - (lens.cx * eye.step_x + lens.cy * eye.step_y)
+    eye.blur = batch.lod_pixels / wp.min(lens.fx, lens.fy)
     return eye
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import lighting
+from rollfilm.render.kernels.light import lighting, shadowed_lighting
 from rollfilm.render.kernels.measure import measuring
 from rollfilm.render.kernels.shade import (
     SURFACE,
@@ -27,6 +27,7 @@ from rollfilm.render.kernels.shade import (
     texture_coordinates,
     to_byte,
 )
+from rollfilm.render.kernels.shadow_share import point_shares
 from rollfilm.render.kernels.texture import mip_level, trilinear_face_unit, trilinear_unit
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
@@ -41,13 +42,22 @@ def shade_kernel(features: Features):
     light = lighting(features.lights, features.headlights, features.dull)
     measure = measuring(features)
     make_plane, plane_key, surface_spot, make_point = sight(features)
+    shadows = len(features.shadows)
+    if shadows:
+        shares_of_point = point_shares(features)
+        light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
 
     @wp.func
     def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
         """Red, green and blue of a surface at a pixel, 0 to 1."""
         point = make_point(eye, ray, depth, surface_normal(surface, ray), surface.color, surface.finish)
-        lit = light(scene, world, eye.world, eye.position, eye.forward, point)
-        color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
+        if wp.static(shadows > 0):
+            shares = shares_of_point(scene, world, eye, depth, surface_normal(surface, ray), ray)
+            # what each light adds is cut at 1, not the sum
+            color = light_behind(scene, world, eye.world, eye.position, eye.forward, point, shares)
+        else:
+            lit = light(scene, world, eye.world, eye.position, eye.forward, point)
+            color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
         if wp.static(features.cubes):
             if surface.cube == 1:
                 face, place, place_x, place_y = cube_coordinates(surface, surface_spot(eye, surface, ray, depth))

@@ -9,7 +9,7 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import lighting
+from rollfilm.render.kernels.light import lighting, shadowed_lighting
 from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.shade import (
     SURFACE,
@@ -25,6 +25,7 @@ from rollfilm.render.kernels.shade import (
     surface_normal,
     texture_coordinates,
 )
+from rollfilm.render.kernels.shadow_share import chunk_shares, shares_of
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 
@@ -101,6 +102,13 @@ def chunk_shading(features: Features):
     load_surface, background = shading(features, hardware=False)
     light = lighting(features.lights, features.headlights, features.dull)
     _, _, surface_spot, make_point = sight(features)
+    shadows = len(features.shadows)
+    if shadows:
+        shares_of_chunk = chunk_shares(features)
+        light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
+        Shares = shares_of(shadows)
+    # what each light adds is cut at 1 where there are shadows, else the sum of all
+    brightest = wp.constant(1.0e30 if shadows else 1.0)
 
     @wp.func
     def shade_chunk(
@@ -202,13 +210,21 @@ def chunk_shading(features: Features):
         green = ChunkOfFloats()
         blue = ChunkOfFloats()
         if empty < count:
+            if wp.static(shadows > 0):
+                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, x, y, count)
             j = int(0)
             while j < count:
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                 color = wp.vec3(color_r[j], color_g[j], color_b[j])
                 finish = wp.vec3(emission[j], specular[j], exponent[j])
                 point = make_point(eye, pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                lit = light(scene, world, eye.world, eye.position, eye.forward, point)
+                if wp.static(shadows > 0):
+                    share = Shares()
+                    for k in range(shadows):
+                        share[k] = shares[k * ROW_CHUNK + j]
+                    lit = light_behind(scene, world, eye.world, eye.position, eye.forward, point, share)
+                else:
+                    lit = light(scene, world, eye.world, eye.position, eye.forward, point)
                 red[j] = lit[0]
                 green[j] = lit[1]
                 blue[j] = lit[2]
@@ -218,17 +234,17 @@ def chunk_shading(features: Features):
                 paint_r, paint_g, paint_b = sample_chunk(scene, count, image, last_image, tex_u, tex_v, level)
                 j = int(0)
                 while j < count:
-                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 1, paint_r[j], 1.0)
-                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 1, paint_g[j], 1.0)
-                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 1, paint_b[j], 1.0)
+                    red[j] = wp.min(red[j], brightest) * wp.where(painted[j] == 1, paint_r[j], 1.0)
+                    green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 1, paint_g[j], 1.0)
+                    blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 1, paint_b[j], 1.0)
                     j += 1
         if wp.static(features.cubes):
             if cubes > 0:
                 j = int(0)
                 while j < count:
-                    red[j] = wp.min(red[j], 1.0) * wp.where(painted[j] == 2, cube_r[j], 1.0)
-                    green[j] = wp.min(green[j], 1.0) * wp.where(painted[j] == 2, cube_g[j], 1.0)
-                    blue[j] = wp.min(blue[j], 1.0) * wp.where(painted[j] == 2, cube_b[j], 1.0)
+                    red[j] = wp.min(red[j], brightest) * wp.where(painted[j] == 2, cube_r[j], 1.0)
+                    green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 2, cube_g[j], 1.0)
+                    blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 2, cube_b[j], 1.0)
                     j += 1
         if empty > 0:
             j = int(0)
@@ -260,12 +276,33 @@ def chunk_shading(features: Features):
         red = ChunkOfFloats()
         green = ChunkOfFloats()
         blue = ChunkOfFloats()
+        if wp.static(shadows > 0):
+            depth = ChunkOfFloats()
+            normal_x = ChunkOfFloats()
+            normal_y = ChunkOfFloats()
+            normal_z = ChunkOfFloats()
+            j = int(0)
+            while j < count:
+                ray = pixel_ray(eye, x + j, y)
+                normal = surface_normal(surface, ray)
+                depth[j] = plane_depth(plane, ray)
+                normal_x[j] = normal[0]
+                normal_y[j] = normal[1]
+                normal_z[j] = normal[2]
+                j += 1
+            shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, x, y, count)
         j = int(0)
         while j < count:
             ray = pixel_ray(eye, x + j, y)
             normal = surface_normal(surface, ray)
             point = make_point(eye, ray, plane_depth(plane, ray), normal, surface.color, surface.finish)
-            lit = light(scene, world, eye.world, eye.position, eye.forward, point)
+            if wp.static(shadows > 0):
+                share = Shares()
+                for k in range(shadows):
+                    share[k] = shares[k * ROW_CHUNK + j]
+                lit = light_behind(scene, world, eye.world, eye.position, eye.forward, point, share)
+            else:
+                lit = light(scene, world, eye.world, eye.position, eye.forward, point)
             red[j] = lit[0]
             green[j] = lit[1]
             blue[j] = lit[2]
@@ -308,9 +345,9 @@ def chunk_shading(features: Features):
                         j += 1
                 j = int(0)
                 while j < count:
-                    red[j] = wp.min(red[j], 1.0) * paint_r[j]
-                    green[j] = wp.min(green[j], 1.0) * paint_g[j]
-                    blue[j] = wp.min(blue[j], 1.0) * paint_b[j]
+                    red[j] = wp.min(red[j], brightest) * paint_r[j]
+                    green[j] = wp.min(green[j], brightest) * paint_g[j]
+                    blue[j] = wp.min(blue[j], brightest) * paint_b[j]
                     j += 1
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 

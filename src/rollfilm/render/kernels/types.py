@@ -69,8 +69,30 @@ class SceneData:
     own_head_ambient: wp.array(dtype=wp.vec3)  # (B,) where worlds have headlights of their own, else empty
     own_head_diffuse: wp.array(dtype=wp.vec3)
     own_head_specular: wp.array(dtype=wp.vec3)
+    light_spot: wp.array(dtype=int)  # (lights,) 1 for those that shine from a place
+    shadow_light: wp.array(dtype=int)  # lights that cast shadows
+    extent: float  # size of the model, metres
     near: float
     far: float
+
+
+@wp.struct
+class LightView:
+    """How a light sees its shadow map: like a camera whose axes point right, up and towards the light.
+
+    A point p in these axes lies at depth -p.z, and in texels at ``center + scale * (p.x, -p.y)``, over the depth if the light is a spot.
+    A map holds the nearness of what it sees, which is linear on the map: ``reach`` minus the depth, or one over the depth of a spot.
+    """
+
+    from_world: wp.mat33  # rows: the axes
+    origin: wp.vec3
+    perspective: int  # 1 for a spot
+    reach: float  # depth that everything lies before, of directional lights
+    scale: float  # texels a metre; of a spot at a depth of one metre
+    center: wp.vec2  # texels, x and y
+    width: int  # texels that are used
+    height: int
+    ambient: int  # 1 if it has ambient light, which reaches what faces away from it too
 
 
 @wp.struct
@@ -85,6 +107,11 @@ class WorldData:
     light_position: wp.array2d(dtype=wp.vec3)
     light_direction: wp.array2d(dtype=wp.vec3)
     active: wp.array(dtype=int)  # (B,) 1 if this call films the world
+    light_view: wp.array2d(dtype=LightView)  # (B, lights that cast shadows)
+    # (maps, lines * map_pitch) nearness as the bits of a float, 0 where there is nothing; which row is whose: ``shadow_share.map_row``
+    shadow_map: wp.array2d(dtype=wp.uint32)
+    maps_at_once: int  # worlds whose maps are there at once
+    map_pitch: int  # texels in memory from one line of a map to the next
 
 
 @wp.struct

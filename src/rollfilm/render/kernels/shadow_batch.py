@@ -1,0 +1,183 @@
+"""Shadow maps on a GPU, in stages over all maps of a group of worlds: fit, clear, cull, select triangles, raster them.
+
+The stages and their work lists are those of ``batch``; a row of a list is a map of ``WorldData.shadow_map``.
+"""
+
+import warp as wp
+
+from rollfilm.render.kernels.batch import (
+    CLUSTER,
+    CLUSTERS,
+    LARGE,
+    SEGMENTS,
+    SMALL,
+    TILE,
+    TILES,
+    WorkLists,
+    append_small,
+    append_tiles,
+    merge,
+)
+from rollfilm.render.kernels.light_view import caster_level, light_view
+from rollfilm.render.kernels.raster import Window, camera_triangle
+from rollfilm.render.kernels.shadow_raster import geom_before_light, map_triangles, raster_caster, raster_on_map, texel_box
+from rollfilm.render.kernels.types import LightView, SceneData, WorldData
+
+# Approximate division moves a side by a millionth of a texel.
+wp.set_module_options({"fast_math": True})
+
+
+@wp.func
+def whole_map(view: LightView):
+    """All texels that a light uses."""
+    window = Window()
+    window.x1 = view.width - 1
+    window.y1 = view.height - 1
+    return window
+
+
+@wp.func
+def view_of_row(world: WorldData, first_world: int, row: int):
+    """How the light of a row of the maps sees it, among those of the worlds from ``first_world`` on."""
+    lights = world.light_view.shape[1]
+    number = row // lights
+    return world.light_view[first_world + number, row - number * lights]
+
+
+@wp.kernel(enable_backward=False)
+def fit_lights(first_world: int, side: int, scene: SceneData, world: WorldData):
+    """One thread a world and light."""
+    i, k = wp.tid()
+    w = first_world + i
+    light = scene.shadow_light[k]
+    view = LightView()  # that of a world that is not filmed uses no texels
+    if world.active[w] == 1:
+        view = light_view(scene, world, w, light, scene.light_spot[light] == 1, side)
+    world.light_view[w, k] = view
+
+
+@wp.kernel(enable_backward=False)
+def clear_maps(first_world: int, world: WorldData):
+    """32 threads a line of a map: empty what its light uses."""
+    row, y, lane = wp.tid()
+    view = view_of_row(world, first_world, row)
+    if y < view.height:
+        for x in range(lane, view.width, 32):
+            world.shadow_map[row, y * world.map_pitch + x] = wp.uint32(0)
+
+
+@wp.kernel(enable_backward=False)
+def cull_casters(first_world: int, lod_pixels: float, scene: SceneData, world: WorldData, lists: WorkLists):
+    """One thread a map and geom: appends the clusters to draw. Maps are counted in the order of their rows."""
+    row, geom = wp.tid()
+    lights = world.light_view.shape[1]
+    number = row // lights
+    k = row - number * lights
+    w = first_world + number
+    mesh = scene.geom_mesh[w, geom]
+    if mesh < 0:
+        return
+    view = world.light_view[w, k]
+    rotation, position = geom_before_light(world, view, w, geom)
+    level = caster_level(scene, world, view, w, scene.shadow_light[k], geom, lod_pixels, rotation, position)
+    if level < 0:
+        return
+    lists.rotation[row, geom] = rotation
+    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
+    lists.first[row, geom] = scene.mesh_triangle[mesh]
+    first = scene.level_first[level]
+    count = scene.level_count[level]
+    clusters = (count + CLUSTER - 1) // CLUSTER
+    segment = (row + geom) % SEGMENTS
+    start = wp.atomic_add(lists.count, CLUSTERS, segment, 0, clusters)
+    for c in range(clusters):
+        triangle = first + c * CLUSTER
+        n = wp.min(CLUSTER, first + count - triangle)
+        if start + c < lists.cluster.shape[1]:
+            lists.cluster[segment, start + c] = wp.vec4i(row, geom, triangle, n)
+        else:
+            for t in range(scene.mesh_triangle[mesh] + triangle, scene.mesh_triangle[mesh] + triangle + n):
+                raster_caster(world.shadow_map, row, world.map_pitch, scene, view, whole_map(view), t, rotation, position)
+
+
+@wp.func
+def raster_listed(
+    first_world: int, scene: SceneData, world: WorldData, lists: WorkLists, window: Window, row: int, geom: int, triangle: int
+):
+    """What a triangle of a list covers of a window of its map."""
+    placed = lists.position[row, geom]
+    t = lists.first[row, geom] + triangle
+    position = wp.vec3(placed[0], placed[1], placed[2])
+    view = view_of_row(world, first_world, row)
+    raster_caster(world.shadow_map, row, world.map_pitch, scene, view, window, t, lists.rotation[row, geom], position)
+
+
+@wp.kernel(enable_backward=False)
+def select_casters(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
+    """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: hands on those that cover a texel."""
+    worker, lane = wp.tid()
+    segment = worker % SEGMENTS
+    total = wp.min(lists.count[CLUSTERS, segment, 0], lists.cluster.shape[1])
+    k = worker // SEGMENTS
+    while k < total:
+        item = lists.cluster[segment, k]
+        k += workers // SEGMENTS
+        if lane < item[3]:
+            row = item[0]
+            geom = item[1]
+            triangle = item[2] + lane
+            view = view_of_row(world, first_world, row)
+            placed = lists.position[row, geom]
+            position = wp.vec3(placed[0], placed[1], placed[2])
+            a, b, c = camera_triangle(scene, lists.first[row, geom] + triangle, lists.rotation[row, geom], position)
+            n, p, q, r, s = map_triangles(view, scene.near, a, b, c)
+            if n > 0:
+                box = texel_box(whole_map(view), p, q, r)
+                if n > 1:
+                    box = merge(box, texel_box(whole_map(view), p, r, s))
+                width = box.x1 - box.x0 + 1
+                height = box.y1 - box.y0 + 1
+                if width > 0 and height > 0:
+                    handed_on = bool(False)
+                    if width * height > LARGE:
+                        handed_on = append_tiles(lists, segment, row, geom, triangle, box)
+                    else:
+                        handed_on = append_small(lists, segment, row, geom, triangle)
+                    if not handed_on:
+                        raster_on_map(world.shadow_map, row, world.map_pitch, whole_map(view), p, q, r)
+                        if n > 1:
+                            raster_on_map(world.shadow_map, row, world.map_pitch, whole_map(view), p, r, s)
+
+
+@wp.kernel(enable_backward=False)
+def raster_small_casters(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
+    """``workers`` groups of 64 threads stride over the small triangles, one thread each."""
+    worker, lane = wp.tid()
+    segment = worker % SEGMENTS
+    total = wp.min(lists.count[SMALL, segment, 0], lists.small.shape[1])
+    k = (worker // SEGMENTS) * 64 + lane
+    while k < total:
+        item = lists.small[segment, k]
+        k += (workers // SEGMENTS) * 64
+        window = whole_map(view_of_row(world, first_world, item[0]))
+        raster_listed(first_world, scene, world, lists, window, item[0], item[1], item[2])
+
+
+@wp.kernel(enable_backward=False)
+def raster_caster_tiles(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
+    """``workers`` groups of 32 threads stride over the tiles, one thread half a row of texels."""
+    worker, lane = wp.tid()
+    segment = worker % SEGMENTS
+    total = wp.min(lists.count[TILES, segment, 0], lists.tile.shape[1])
+    k = worker // SEGMENTS
+    while k < total:
+        item = lists.tile[segment, k]
+        k += workers // SEGMENTS
+        if item[0] >= 0:
+            whole = whole_map(view_of_row(world, first_world, item[0]))
+            window = Window()
+            window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
+            window.x1 = wp.min(window.x0 + TILE // 2 - 1, whole.x1)
+            window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
+            window.y1 = wp.min(window.y0, whole.y1)
+            raster_listed(first_world, scene, world, lists, window, item[0], item[1], item[2])

@@ -1,0 +1,86 @@
+"""Shadow maps on a CPU: one thread a map, or a horizontal band of one."""
+
+import warp as wp
+
+from rollfilm.render.kernels.light_view import caster_level, light_view
+from rollfilm.render.kernels.raster import Window
+from rollfilm.render.kernels.shadow_raster import CUT, WHOLE, clear_run, geom_before_light, raster_caster, raster_on_map, touching
+from rollfilm.render.kernels.shadow_share import ChunkOfFloats, ChunkOfInts, map_row
+from rollfilm.render.kernels.types import LightView, SceneData, WorldData
+from rollfilm.render.kernels.whole_view import VECTOR_FLAGS
+
+
+@wp.func
+def draw_casters(scene: SceneData, world: WorldData, view: LightView, window: Window, w: int, k: int, lod_pixels: float):
+    """All that casts shadows into a window of a map."""
+    row = map_row(world, w, k)
+    for geom in range(scene.geom_body.shape[0]):
+        mesh = scene.geom_mesh[w, geom]
+        if mesh >= 0:
+            rotation, position = geom_before_light(world, view, w, geom)
+            level = caster_level(scene, world, view, w, scene.shadow_light[k], geom, lod_pixels, rotation, position)
+            if level >= 0:
+                t = scene.mesh_triangle[mesh] + scene.level_first[level]
+                end = t + scene.level_count[level]
+                while t < end:
+                    # corners come on the map, and triangles that touch no texel are sorted out, by vector instructions
+                    count = wp.min(64, end - t)
+                    touches = ChunkOfInts()
+                    ax = ChunkOfFloats()
+                    ay = ChunkOfFloats()
+                    az = ChunkOfFloats()
+                    bx = ChunkOfFloats()
+                    by = ChunkOfFloats()
+                    bz = ChunkOfFloats()
+                    cx = ChunkOfFloats()
+                    cy = ChunkOfFloats()
+                    cz = ChunkOfFloats()
+                    j = int(0)
+                    while j < count:
+                        touch, p, q, r = touching(scene, view, window, t + j, rotation, position)
+                        touches[j] = touch
+                        ax[j] = p[0]
+                        ay[j] = p[1]
+                        az[j] = p[2]
+                        bx[j] = q[0]
+                        by[j] = q[1]
+                        bz[j] = q[2]
+                        cx[j] = r[0]
+                        cy[j] = r[1]
+                        cz[j] = r[2]
+                        j += 1
+                    j = int(0)
+                    while j < count:
+                        if touches[j] == WHOLE:
+                            p = wp.vec3(ax[j], ay[j], az[j])
+                            q = wp.vec3(bx[j], by[j], bz[j])
+                            r = wp.vec3(cx[j], cy[j], cz[j])
+                            raster_on_map(world.shadow_map, row, world.map_pitch, window, p, q, r)
+                        elif touches[j] == CUT:
+                            raster_caster(world.shadow_map, row, world.map_pitch, scene, view, window, t + j, rotation, position)
+                        j += 1
+                    t += 64
+
+
+@wp.kernel(enable_backward=False, module="unique", module_options={"cpu_compiler_flags": VECTOR_FLAGS})
+def draw_maps(first: int, bands: int, side: int, lod_pixels: float, scene: SceneData, world: WorldData):
+    """A map of ``side`` x ``side`` texels, or one of ``bands`` bands of it. Only the part that its light uses is cleared and drawn."""
+    job = first + wp.tid()
+    lights = world.light_view.shape[1]
+    number = job // bands
+    band = job - number * bands
+    w = number // lights
+    k = number - w * lights
+    if world.active[w] == 0:
+        return
+    light = scene.shadow_light[k]
+    view = light_view(scene, world, w, light, scene.light_spot[light] == 1, side)
+    # every band of a map writes the same
+    world.light_view[w, k] = view
+    window = Window()
+    window.x1 = view.width - 1
+    window.y0 = band * view.height // bands
+    window.y1 = (band + 1) * view.height // bands - 1
+    for y in range(window.y0, window.y1 + 1):
+        clear_run(world.shadow_map, map_row(world, w, k), y * world.map_pitch, view.width)
+    draw_casters(scene, world, view, window, w, k, lod_pixels)

@@ -1,0 +1,137 @@
+"""The shares of lights that reach what a view sees: of a chunk of a row on a CPU, of one pixel on a GPU."""
+
+from functools import cache
+
+import warp as wp
+
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.shade import Eye, pixel_ray, sight
+from rollfilm.render.kernels.shadow_lookup import blocked, light_through, make_screen, point_on_map
+from rollfilm.render.kernels.types import SceneData, WorldData
+
+CHUNK = wp.constant(64)
+ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
+ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
+
+
+@wp.func
+def map_row(world: WorldData, w: int, k: int):
+    """The row of ``WorldData.shadow_map`` that holds the map of the k-th of the lights that cast shadows."""
+    return (w % world.maps_at_once) * world.light_view.shape[1] + k
+
+
+@wp.func
+def error_at(eye: Eye, depth: float):
+    """Metres that a surface at a depth may lie from the true one."""
+    return eye.blur * depth
+
+
+@wp.func
+def flat_error(eye: Eye, depth: float):
+    """The same for an orthographic camera."""
+    return eye.blur
+
+
+@cache
+def shares_of(shadows: int):
+    """The vector of what reaches one pixel of that many lights."""
+    return wp.types.vector(length=shadows, dtype=wp.float32)
+
+
+@cache
+def chunk_shares(features: Features) -> wp.Function:
+    """The function that looks up a chunk of pixels: (lights that cast shadows * 64) shares from 0 to 1, light by light."""
+    shadows, planes = len(features.shadows), features.planes
+    make_point = sight(features).make_point
+    surface_error = flat_error if features.flat else error_at
+    ChunkOfShares = wp.types.vector(length=64 * shadows, dtype=wp.float32)
+
+    @wp.func
+    def shares(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        depth: ChunkOfFloats,
+        normal_x: ChunkOfFloats,
+        normal_y: ChunkOfFloats,
+        normal_z: ChunkOfFloats,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        share = ChunkOfShares()
+        inside = ChunkOfInts()
+        column = ChunkOfFloats()
+        line = ChunkOfFloats()
+        nearness = ChunkOfFloats()
+        for k in range(shadows):
+            view = world.light_view[eye.world, k]
+            some = int(0)
+            j = int(0)
+            while j < count:
+                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
+                point = make_point(eye, pixel_ray(eye, x + j, y), depth[j], normal, wp.vec3(0.0), wp.vec3(0.0))
+                found = point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, depth[j]))
+                inside[j] = found.inside
+                column[j] = found.column
+                line[j] = found.row
+                nearness[j] = found.nearness
+                share[k * CHUNK + j] = 1.0
+                some += found.inside
+                j += 1
+            if some > 0:
+                j = int(0)
+                while j < count:
+                    # where the map has nothing to say its corner is looked up, which is always there
+                    part = light_through(
+                        world.shadow_map,
+                        map_row(world, eye.world, k),
+                        world.map_pitch,
+                        wp.where(inside[j] == 1, column[j], 1.5),
+                        wp.where(inside[j] == 1, line[j], 1.5),
+                        nearness[j],
+                    )
+                    share[k * CHUNK + j] = wp.where(inside[j] == 1, part, 1.0)
+                    j += 1
+            if wp.static(planes > 0):
+                for p in range(scene.plane.shape[0]):
+                    screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
+                    j = int(0)
+                    while j < count:
+                        point = make_point(eye, pixel_ray(eye, x + j, y), depth[j], wp.vec3(0.0), wp.vec3(0.0), wp.vec3(0.0))
+                        hit = blocked(screen, view, eye.position, point.position)
+                        share[k * CHUNK + j] = wp.where(hit == 1, 0.0, share[k * CHUNK + j])
+                        j += 1
+        return share
+
+    return shares
+
+
+@cache
+def point_shares(features: Features) -> wp.Function:
+    """The function that looks up one pixel: a share from 0 to 1 of each light that casts shadows."""
+    shadows, planes = len(features.shadows), features.planes
+    make_point = sight(features).make_point
+    surface_error = flat_error if features.flat else error_at
+    Shares = shares_of(shadows)
+
+    @wp.func
+    def shares(scene: SceneData, world: WorldData, eye: Eye, depth: float, normal: wp.vec3, ray: wp.vec3):
+        share = Shares()
+        point = make_point(eye, ray, depth, normal, wp.vec3(0.0), wp.vec3(0.0))
+        for k in range(shadows):
+            view = world.light_view[eye.world, k]
+            found = point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, depth))
+            part = float(1.0)
+            if found.inside == 1:
+                row = map_row(world, eye.world, k)
+                part = light_through(world.shadow_map, row, world.map_pitch, found.column, found.row, found.nearness)
+            if wp.static(planes > 0):
+                for p in range(scene.plane.shape[0]):
+                    screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
+                    if blocked(screen, view, eye.position, point.position) == 1:
+                        part = 0.0
+            share[k] = part
+        return share
+
+    return shares
