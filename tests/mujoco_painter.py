@@ -1,7 +1,8 @@
 """A process that renders with MuJoCo's own renderer: where there is no OpenGL it aborts, and must not take the tests with it.
 
 For each line on its input, a JSON list [model.mjb, camera, height, width, picture.npy, options], it writes the picture and answers with a
-line. Options: "qpos", "frame" (a ``mjtFrame``), and "segmentation" for ids and types of objects, (H, W, 2), instead of colours.
+line. Options: "qpos", "frame" (a ``mjtFrame``), "sites" (false to leave them out), and "segmentation" for ids and types of objects,
+(H, W, 2), instead of colours.
 """
 
 import json
@@ -18,6 +19,8 @@ def paint(path: str, camera: int | str, height: int, width: int, target: str, op
         data.qpos[:] = options["qpos"]
     shown = mujoco.MjvOption()
     shown.frame = options.get("frame", 0)
+    if not options.get("sites", True):
+        shown.sitegroup[:] = 0
     mujoco.mj_forward(model, data)
     with mujoco.Renderer(model, height, width) as renderer:
         if options.get("segmentation"):

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import warp as wp
 
-from rollfilm.render.kernels import batch, place, shadow_batch
+from rollfilm.render.kernels import batch, deform, place, shadow_batch
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade_column import shade_kernel
 
@@ -34,12 +34,13 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1))
         lambda: batch.cull.module,
         lambda: shadow_batch.cull_casters.module,
         lambda: place.place.module,
+        lambda: deform.bound.module,
         lambda: shade_kernel(EVERYTHING).module,
         lambda: shade_kernel(NOTHING).module,
         lambda: shade_kernel(FLAT).module,
         lambda: shade_kernel(SHADOWS).module,
     ],
-    ids=["stages", "shadow maps", "place", "shade everything", "shade depth", "shade flat", "shade shadows"],
+    ids=["stages", "shadow maps", "place", "deform", "shade everything", "shade depth", "shade flat", "shade shadows"],
 )
 def test_kernels_compile_for_a_gpu(module, tmp_path):
     if wp.get_cuda_toolkit_version() is None:

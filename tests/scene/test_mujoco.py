@@ -120,14 +120,27 @@ def test_groups_and_alpha_decide_what_is_visible():
         load_scene(xml, geom_groups=(0, 6))
 
 
-def test_what_is_not_drawn_is_named():
-    """A spatial tendon has a shape that is missing in the picture, a fixed one only couples joints."""
-    scene = load_scene("""<mujoco><worldbody>
-        <site name="w"/> <body name="b"><joint name="j"/><geom size=".1"/><site name="s"/></body>
+def test_what_is_not_drawn_is_named_in_one_line():
+    """A spatial tendon has a shape, unless its width is 0; a fixed one only couples joints."""
+    xml = """<mujoco><worldbody>
+        <site name="w"/> <body name="b"><joint name="j"/><geom name="g" size=".1"/><site name="s"/></body>
       </worldbody><tendon>
-        <fixed><joint joint="j" coef="1"/></fixed> <spatial><site site="w"/><site site="s"/></spatial>
-      </tendon></mujoco>""")
-    assert scene.warnings == ("not drawn: 1 tendons (not done yet); 2 sites (site_groups asks for them)",)
+        <fixed><joint joint="j" coef="1"/></fixed> <spatial name="t"><site site="w"/><site site="s"/></spatial>
+      </tendon></mujoco>"""
+    model = load_model(xml)
+    assert [geom.kind for geom in load_scene(model).geoms] == ["geom", "tendon"]
+    model.tendon_width[1] = 0
+    model.geom_size[:] = 0
+    assert load_scene(model).warnings == ("not drawn: geom 'g', tendon 't' (no surface); 2 sites (site_groups asks for them)",)
+    assert load_scene(model, site_groups=(0,)).geoms[0].kind == "site"
+
+
+def test_a_tendon_that_may_hang_in_mujoco_is_named():
+    xml = """<mujoco><worldbody><site name="a"/><site name="b" pos="1 0 0"/></worldbody><tendon>
+      <spatial limited="true" range="0 2"><site site="a"/><site site="b"/></spatial></tendon></mujoco>"""
+    (sites, slack) = load_scene(xml).warnings
+    assert sites.startswith("not drawn")
+    assert slack == "1 tendons are drawn straight where they are slack; MuJoCo lets them hang"
 
 
 def test_a_geom_whose_size_was_set_to_zero_is_left_out():
@@ -283,6 +296,16 @@ def test_textures_lie_as_in_mujoco(mujoco_picture, picture_file, kind, uniform):
     # the picture jumps where it repeats, and is blurred where a surface is seen at a flat angle
     assert np.median(difference) < 3
     assert np.mean(difference < 12) > 0.8
+
+
+def test_a_texture_that_is_no_image_is_refused_where_it_is_seen():
+    files = {"a.ktx": b"\xabKTX 11\xbb\r\n\x1a\n" + bytes(100)}
+    xml = """<mujoco><asset><texture name="sealed" type="2d" file="a.ktx"/><material name="m" texture="sealed"/></asset>
+      <worldbody><geom name="ball" size=".1" {material}/></worldbody></mujoco>"""
+    unused = mujoco.MjModel.from_xml_string(xml.format(material=""), files)
+    assert load_scene(unused).textures[0].pixels.shape == (1, 1, 3)
+    with pytest.raises(ModelError, match="'sealed' of geom 'ball' cannot be read: it is a KTX file; give it as PNG"):
+        load_scene(mujoco.MjModel.from_xml_string(xml.format(material='material="m"'), files))
 
 
 def test_colour_space_and_channels(tmp_path):

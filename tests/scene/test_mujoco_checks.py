@@ -4,8 +4,9 @@ import pytest
 from rollfilm.errors import ModelError
 from rollfilm.scene.mujoco import load_scene
 
-MODEL = """<mujoco><worldbody><light name="lamp" pos="0 0 3"/><body name="arm"><geom name="hand" size="1"/><camera name="eye"/></body>
-</worldbody></mujoco>"""
+MODEL = """<mujoco><worldbody><light name="lamp" pos="0 0 3"/><body name="arm"><geom name="hand" size="1"/>
+<camera name="eye"/><site name="tip"/></body>
+<site name="hook"/></worldbody><tendon><spatial name="string"><site site="tip"/><site site="hook"/></spatial></tendon></mujoco>"""
 
 
 @pytest.mark.parametrize(
@@ -16,16 +17,18 @@ MODEL = """<mujoco><worldbody><light name="lamp" pos="0 0 3"/><body name="arm"><
         ("geom", "hand", "rgba", "rgba of geom 'hand'"),
         ("cam", "eye", "quat", "quat of cam 'eye'"),
         ("light", "lamp", "dir", "dir of light 'lamp'"),
+        ("site", "tip", "pos", "pos of site 'tip'"),
+        ("tendon", "string", "width", "width of tendon 'string'"),
     ],
 )
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e20])
 def test_what_is_no_number_is_refused_by_name(kind, name, field, said, value):
     model = mujoco.MjModel.from_xml_string(MODEL)
-    row = getattr(model, kind)(name)
-    getattr(row, field)[0] = value
+    rows = getattr(model, f"{kind}_{field}")
+    rows.reshape(len(rows), -1)[getattr(model, kind)(name).id, 0] = value
     with pytest.raises(ModelError, match=said):
         load_scene(model)
 
 
 def test_a_sound_model_passes():
-    assert len(load_scene(MODEL).geoms) == 1
+    assert len(load_scene(MODEL).geoms) == 2

@@ -134,6 +134,8 @@ def poses_of(model: "mujoco.MjModel", keyframe: str) -> BodyPoses:
     """
     import mujoco
 
+    from rollfilm.scene.mujoco_paths import path_points
+
     data = mujoco.MjData(model)
     if keyframe:
         names = [model.key(k).name or str(k) for k in range(model.nkey)]
@@ -144,8 +146,8 @@ def poses_of(model: "mujoco.MjModel", keyframe: str) -> BodyPoses:
         else:
             raise NotFoundError(f"no keyframe {keyframe!r} in this model; choose from {', '.join(names) or 'none: it has no keyframes'}")
         mujoco.mj_resetDataKeyframe(model, data, index)
-    mujoco.mj_kinematics(model, data)
-    return BodyPoses(data.xpos.astype(np.float32)[None], data.xquat.astype(np.float32)[None])
+    mujoco.mj_fwdPosition(model, data)  # the paths of tendons follow from it
+    return BodyPoses(data.xpos.astype(np.float32)[None], data.xquat.astype(np.float32)[None], path_points(model, data)[None])
 
 
 def write_pictures(path: Path, picture: CameraFrames) -> list[Path]:

@@ -21,6 +21,7 @@ from rollfilm.engines.protocol import EngineState
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.memory import require_memory
 from rollfilm.scene.mujoco import load_model, load_scene
+from rollfilm.scene.mujoco_paths import num_path_points, path_points, path_slots
 from rollfilm.scene.poses import BodyPoses
 from rollfilm.scene.scene import Scene
 
@@ -83,6 +84,8 @@ class MujocoEngine:
         self._position = np.zeros((num_worlds, self.model.nbody, 3), dtype=np.float32)
         self._quat_wxyz = np.zeros((num_worlds, self.model.nbody, 4), dtype=np.float32)
         self._sensors = np.zeros((num_worlds, self.model.nsensordata))
+        self._slots = path_slots(self.model)
+        self._path = np.zeros((num_worlds, num_path_points(self.model), 4), dtype=np.float32)
         self._refresh(range(num_worlds))
 
     @cached_property
@@ -97,7 +100,7 @@ class MujocoEngine:
 
     def body_poses(self) -> BodyPoses:
         """The poses of the current state: the engine's own arrays, overwritten by the next change."""
-        return BodyPoses(self._position, self._quat_wxyz)
+        return BodyPoses(self._position, self._quat_wxyz, self._path if self._slots else None)
 
     def read_state(self) -> EngineState:
         """The state in arrays that are the caller's own."""
@@ -211,6 +214,8 @@ class MujocoEngine:
         self._position[world] = data.xpos
         self._quat_wxyz[world] = data.xquat
         self._sensors[world] = data.sensordata
+        if self._slots:
+            self._path[world] = path_points(self.model, data, self._slots)
 
     def _changed(self, mask: NDArray[np.bool_]) -> None:
         self.diverged[mask] = False

@@ -8,6 +8,7 @@ import warp as wp
 from rollfilm.memory import require_memory
 from rollfilm.render.batch import picture_bytes
 from rollfilm.render.cuda import VISIBILITY_BYTES
+from rollfilm.render.deform import deforming_bytes
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.shadows import map_bytes
@@ -21,8 +22,9 @@ _PLACE_BYTES = 48
 
 
 def world_bytes(scene: Scene, num_cameras: int) -> int:
-    """Bytes that one world takes beside its pictures: where its bodies, geoms, cameras and lights are."""
-    return _PLACE_BYTES * (len(scene.bodies.names) + len(scene.geoms) + num_cameras + len(scene.lights))
+    """Bytes that one world takes beside its pictures: where its bodies, geoms, cameras and lights are, and what deforms."""
+    places = _PLACE_BYTES * (len(scene.bodies.names) + len(scene.geoms) + num_cameras + len(scene.lights))
+    return places + deforming_bytes(scene)
 
 
 def require_room(

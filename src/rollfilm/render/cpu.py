@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from rollfilm.render.batch import CameraBatch
+from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.raster_many import STEP
 from rollfilm.render.kernels.shade_row import ROW_CHUNK
@@ -46,8 +47,10 @@ class CpuPipeline:
         batches: Sequence[CameraBatch],
         num_threads: int,
         options: RenderOptions,
+        deformation: Deformation | None = None,
     ) -> None:
         self._world, self._scene, self._batches = world, scene, batches
+        self._deformation = deformation
         self._num_worlds = world.geom_position.shape[0]
         self._threads = num_threads
         self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rollfilm-render")
@@ -107,6 +110,8 @@ class CpuPipeline:
 
     def render(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
         """Render the views of the batches that are ``due``; returns when the pictures are there."""
+        if self._deformation is not None:
+            self._deformation.launch(poses)
         self._place(poses, placements)
         shadowed = any(is_due and batch.features.shadows for is_due, batch in zip(due, self._batches, strict=True))
         wanted = (*due, shadowed)  # shadow maps come after the batches

@@ -6,6 +6,7 @@ from typing import Any
 import warp as wp
 
 from rollfilm.render.batch import CameraBatch
+from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
@@ -46,8 +47,10 @@ class CudaPipeline:
         worst_clusters: int,
         device: wp.Device,
         options: RenderOptions,
+        deformation: Deformation | None = None,
     ) -> None:
         self._scene, self._world, self._batches, self._device, self._options = scene, world, batches, device, options
+        self._deformation = deformation
         self._chunks = [max(1, min(b.num_views, VISIBILITY_BYTES // (8 * b.views.height * b.views.width))) for b in batches]
         most_pixels = max(n * b.views.height * b.views.width for n, b in zip(self._chunks, batches, strict=True))
         most_views = max(*self._chunks, world.shadow_map.shape[0])  # a map takes a row of the lists, as a view does
@@ -86,6 +89,8 @@ class CudaPipeline:
         wp.capture_launch(graph)
 
     def _launch(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        if self._deformation is not None:
+            self._deformation.launch(poses)
         world = self._world
         num_worlds, num_geoms = world.geom_position.shape
         num_cameras = world.camera_position.shape[1]

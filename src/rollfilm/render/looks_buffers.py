@@ -96,6 +96,8 @@ class LookBuffers:
         self._lenses: LensBuffers | None = None
         self._resolver = LooksResolver(scene, cameras)
         self._mirrors: dict[str, dict[str, _Mirror]] = {}
+        #: Indices (B, G) of meshes that geoms have in their worlds, -1 for those that have the scene's.
+        self.own_meshes: NDArray[np.int32] | None = None
 
     @property
     def groups(self) -> frozenset[str]:
@@ -159,6 +161,8 @@ class LookBuffers:
                 return {"geom_color": (np.ascontiguousarray(rgba[..., :3]), 1)}
             case "mesh":
                 mesh = over("geom_mesh", [geom.mesh for geom in geoms], np.int32)
+                if self.own_meshes is not None:
+                    mesh = np.where(self.own_meshes[rows] >= 0, self.own_meshes[rows], mesh)
                 shown = over("geom_visible", np.ones(len(geoms)), bool)
                 alpha = over("geom_rgba", _table([geom.material.rgba for geom in geoms], 4))[..., 3]
                 return {"geom_mesh": (np.where(shown & (alpha > 0), mesh, -2).astype(np.int32), 0)}

@@ -144,6 +144,7 @@ class LooksResolver:
                     name = self._names["light"][i]
                     raise InvalidArgumentError(f"{field} of {name!r} would have no effect: it is directional; give light_direction")
         self._check_lenses(found)
+        self._refuse_deforming(found)
         if "geom_scale" in found:
             self._check_plane_scales(found["geom_scale"], found.get("geom_texture"), rows)
         if "geom_texture" in found:
@@ -161,6 +162,18 @@ class LooksResolver:
                 if i in named:
                     raise InvalidArgumentError(f"camera_fov_y_rad of {name!r} would have no effect beside its camera_intrinsics; give one")
                 named.add(i)
+
+    def _refuse_deforming(self, found: dict[str, Columns]) -> None:
+        deforming = {mesh.mesh for mesh in self._scene.deforming}
+        for field in ("geom_scale", "geom_mesh"):
+            for k, i in enumerate(found[field].index if field in found else ()):
+                if self._scene.geoms[i].mesh in deforming:
+                    raise InvalidArgumentError(f"{field} of {self._geom(i)} would have no effect: it deforms with its bodies; leave it out")
+                if field == "geom_mesh" and (chosen := deforming & set(found[field].values[:, k].tolist())):
+                    name = self._scene.meshes[min(chosen)].name
+                    raise InvalidArgumentError(
+                        f"geom_mesh of {self._geom(i)} is {name!r}, which deforms with its bodies; choose another mesh"
+                    )
 
     def _check_plane_scales(self, scale: Columns, textures: Columns | None, rows: NDArray[np.int64]) -> None:
         for k, i in enumerate(scale.index):

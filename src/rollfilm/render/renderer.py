@@ -98,6 +98,8 @@ class BatchRenderer:
         ]
         structures = (packed.data, self._world, self._placements)
         self._looks = LookBuffers(scene, self._cameras, self._batches, num_worlds, structures, self._device)
+        if packed.deformation is not None:
+            self._looks.own_meshes = packed.deformation.geom_mesh
         self._num_threads, self._options = num_threads, options
         self._pipeline = self._make_pipeline()
         self._frames = self._export_frames()
@@ -138,7 +140,10 @@ class BatchRenderer:
         """
         if self._closed:
             raise InvalidArgumentError("this renderer is closed; make another one")
-        self._poses.load(source.body_poses())
+        poses = source.body_poses()
+        self._poses.load(poses)
+        if self._packed.deformation is not None:
+            self._packed.deformation.load_path(poses)
         self._schedule.choose_worlds(worlds)
         filmed = self._schedule.next_cameras()
         self._bodies.position, self._bodies.quat_wxyz = self._poses.position, self._poses.quat_wxyz
@@ -216,8 +221,8 @@ class BatchRenderer:
         data = self._packed.data
         if self._device.is_cuda:
             worst = self._looks.worst_clusters if "mesh" in self._looks.groups else self._packed.worst_clusters
-            return CudaPipeline(data, self._world, self._batches, worst, self._device, self._options)
-        return CpuPipeline(data, self._world, self._batches, self._num_threads, self._options)
+            return CudaPipeline(data, self._world, self._batches, worst, self._device, self._options, self._packed.deformation)
+        return CpuPipeline(data, self._world, self._batches, self._num_threads, self._options, self._packed.deformation)
 
     def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
         world = WorldData()

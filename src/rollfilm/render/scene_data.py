@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import matrix_from_quat
+from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.place import FIXED, TARGET_BODY, TARGET_BODY_COM, TRACK, TRACK_COM, Placements
 from rollfilm.render.kernels.types import CLUSTER_SIZE, MAX_GEOMS, MAX_TRIANGLES, SceneData
 from rollfilm.scene import Follow, Mesh, Placement, Scene, Texture
@@ -34,6 +35,7 @@ class PackedScene:
         spots: for every light whether it is a spot.
         casting: the lights that cast shadows.
         units: on CUDA the images that ``data`` has handles of; they live as long as this.
+        deformation: what puts deforming meshes where the bodies are, None where the scene has none.
         worst_clusters: clusters that one view draws if it sees every mesh at its finest level.
     """
 
@@ -43,6 +45,7 @@ class PackedScene:
     spots: tuple[bool, ...]
     casting: tuple[int, ...]
     units: tuple[wp.Texture2D, ...]
+    deformation: Deformation | None
     worst_clusters: int
 
 
@@ -132,13 +135,12 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: in
 def _images(texture: Texture, on_geoms: bool) -> list[NDArray[np.uint8]]:
     """The images of a texture, (H, W, 3): all mip levels from the finest on, six faces a level if it is a cube.
 
-    Only the finest level of a cube is looked at if no geom has it: the sky is far away at every size of picture.
+    Of a sky that no geom has only the finest level is looked at.
     """
-    cube = texture.kind != "2d"
     image = texture.pixels.reshape(-1, *texture.pixels.shape[-3:])  # (1 or 6, H, W, 3)
     levels = [*image]
     image = image.astype(np.float32)
-    while max(image.shape[1:3]) > 1 and (on_geoms or not cube):
+    while max(image.shape[1:3]) > 1 and (on_geoms or texture.kind != "skybox"):
         # an odd last row or column counts twice, so that every size has a next one
         image = np.pad(image, ((0, 0), (0, image.shape[1] % 2), (0, image.shape[2] % 2), (0, 0)), mode="edge")
         n, h, w = image.shape[0], image.shape[1] // 2, image.shape[2] // 2
@@ -222,6 +224,7 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
         spots=tuple(light.kind != "directional" for light in scene.lights),
         casting=tuple(i for i, light in enumerate(scene.lights) if light.cast_shadow),
         units=units,
+        deformation=Deformation(data, scene, num_worlds, device) if scene.deforming else None,
         worst_clusters=sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0),
     )
 

@@ -1,6 +1,7 @@
 """The engine-free description of what can be seen: meshes, materials, textures, lights, cameras."""
 
 from rollfilm.scene.camera import Camera, Intrinsics
+from rollfilm.scene.deforming import DeformingMesh
 from rollfilm.scene.light import Headlight, Light
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mesh import Mesh, MeshLevel
@@ -13,6 +14,7 @@ __all__ = [
     "Bodies",
     "BodyPoses",
     "Camera",
+    "DeformingMesh",
     "Follow",
     "Geom",
     "Headlight",

@@ -11,9 +11,11 @@ import numpy as np
 
 from rollfilm.errors import InvalidArgumentError, ModelError
 from rollfilm.scene.mujoco_checks import check_numbers
+from rollfilm.scene.mujoco_deforming import model_deforming
 from rollfilm.scene.mujoco_lights import model_cameras, model_headlight, model_lights
-from rollfilm.scene.mujoco_materials import model_textures
+from rollfilm.scene.mujoco_materials import model_textures, require_readable
 from rollfilm.scene.mujoco_missing import Missing
+from rollfilm.scene.mujoco_paths import num_path_points
 from rollfilm.scene.mujoco_surfaces import model_geoms
 from rollfilm.scene.mujoco_things import FRAMES, frame_axes, model_things
 from rollfilm.scene.mujoco_values import vector3
@@ -86,7 +88,8 @@ def load_scene(
         frames: whose axes are drawn: ``"world"``, ``"body"`` (all but the world's), ``"geom"`` or ``"site"`` (those that are visible).
 
     Raises:
-        ModelError: see :func:`load_model`; or a number that places or shapes something is not finite, or beyond 1e10.
+        ModelError: see :func:`load_model`; or a number that places or shapes something is not finite, or beyond 1e10; or the texture of a
+            geom is no image.
         InvalidArgumentError: a group outside 0 to 5, or frames of something else; no frames to be drawn.
     """
     for name, groups in (("geom_groups", geom_groups), ("site_groups", site_groups)):
@@ -103,16 +106,20 @@ def load_scene(
     axes = [] if frames is None else list(frame_axes(model, frames, things))
     if frames is not None and not axes:
         raise InvalidArgumentError(f"frames={frames!r} were asked for, but the scene shows nothing that has such a frame; leave it out")
-    geoms, meshes = model_geoms(model, [*things, *axes], missing)
+    rigid, rigid_meshes = model_geoms(model, [*things, *axes], missing)
+    soft, soft_meshes, deforming = model_deforming(model, len(rigid_meshes), missing, warnings)
+    geoms = rigid + soft
+    require_readable(model, geoms)
     _warn_of_translucent(geoms, warnings)
     cameras = model_cameras(model)
     lights = model_lights(model, warnings)
     extent = float(model.stat.extent)
-    _leave_out(model, missing, sites=bool(site_groups))
+    if model.nsite and not site_groups:
+        missing.add(f"{model.nsite} sites", "site_groups asks for them")
     return Scene(
         bodies=_bodies(model),
         geoms=geoms,
-        meshes=meshes,
+        meshes=rigid_meshes + soft_meshes,
         textures=textures,
         lights=lights,
         headlight=model_headlight(model, lights),
@@ -123,6 +130,8 @@ def load_scene(
         center=vector3(model.stat.center),
         extent_m=extent,
         warnings=(*missing.warnings(), *warnings),
+        deforming=deforming,
+        num_path_points=num_path_points(model) if deforming else 0,
     )
 
 
@@ -148,17 +157,3 @@ def _warn_of_translucent(geoms: Sequence[Geom], warnings: list[str]) -> None:
     if translucent:
         first = repr(translucent[0].name) if translucent[0].name else str(translucent[0].source_id)
         warnings.append(f"{len(translucent)} geoms are drawn opaque, though their alpha is below 1; the first is geom {first}")
-
-
-def _leave_out(model: mujoco.MjModel, missing: Missing, *, sites: bool) -> None:
-    """Name the kinds of things that no kernel draws, and those that were not asked for."""
-    # a fixed tendon couples joints and has no shape: only spatial ones could be drawn
-    spatial = sum(int(model.wrap_type[first]) != mujoco.mjtWrap.mjWRAP_JOINT for first in model.tendon_adr)
-    for count, what, reason in (
-        (model.nflex, "flexes", "not done yet"),
-        (model.nskin, "skins", "not done yet"),
-        (spatial, "tendons", "not done yet"),
-        (0 if sites else model.nsite, "sites", "site_groups asks for them"),
-    ):
-        if count:
-            missing.add(f"{count} {what}", reason)

@@ -16,6 +16,10 @@ _HUGE = 1e10
 _PLACES = {
     "body": (mujoco.mjtObj.mjOBJ_BODY, ("pos", "quat", "ipos", "mass")),
     "geom": (mujoco.mjtObj.mjOBJ_GEOM, ("pos", "quat", "size", "rgba")),
+    "site": (mujoco.mjtObj.mjOBJ_SITE, ("pos", "quat", "size", "rgba")),
+    "tendon": (mujoco.mjtObj.mjOBJ_TENDON, ("width", "rgba")),
+    "flex": (mujoco.mjtObj.mjOBJ_FLEX, ("radius", "rgba")),
+    "skin": (mujoco.mjtObj.mjOBJ_SKIN, ("inflate", "rgba")),
     "cam": (mujoco.mjtObj.mjOBJ_CAMERA, ("pos", "quat", "fovy")),
     "light": (mujoco.mjtObj.mjOBJ_LIGHT, ("pos", "dir", "ambient", "diffuse", "specular", "attenuation", "cutoff", "exponent")),
     "mat": (mujoco.mjtObj.mjOBJ_MATERIAL, ("rgba", "emission", "specular", "shininess", "texrepeat")),
@@ -38,6 +42,10 @@ def check_numbers(model: mujoco.MjModel) -> None:
     for what, values in (
         ("vertices of meshes", model.mesh_vert),
         ("sizes of height fields", model.hfield_size),
+        ("vertices of flexes", model.flex_vert),
+        ("vertices of skins", model.skin_vert),
+        ("weights of skins", model.skin_bonevertweight),
+        ("bones of skins", np.concatenate([model.skin_bonebindpos.reshape(-1), model.skin_bonebindquat.reshape(-1)])),
         ("center and extent of <statistic>", np.array([*model.stat.center, model.stat.extent])),
         ("znear, zfar and fovy of <visual>", np.array([model.vis.map.znear, model.vis.map.zfar, model.vis.global_.fovy])),
     ):

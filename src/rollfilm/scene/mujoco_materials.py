@@ -3,17 +3,20 @@
 # MuJoCo ships no types for what its binding exports.
 # pyright: reportAttributeAccessIssue=false
 
+from collections.abc import Sequence
 from typing import Literal
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from rollfilm.errors import ModelError
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mujoco_things import Thing
 from rollfilm.scene.mujoco_values import vector3, vector4
+from rollfilm.scene.scene import Geom
 
-__all__ = ["cube_mapping", "material_of", "model_textures", "texture_mapping", "thing_material"]
+__all__ = ["cube_mapping", "material_of", "model_textures", "require_readable", "texture_mapping", "thing_material"]
 
 #: What MuJoCo's compiler writes where a geom has no colour of its own.
 _NO_COLOUR = (0.5, 0.5, 0.5, 1.0)
@@ -98,14 +101,41 @@ def cube_mapping(model: mujoco.MjModel, thing: Thing) -> tuple[tuple[float, floa
     return vector3(scale), cap
 
 
+#: How a file begins that MuJoCo hands on as it is, to renderers that decode it.
+_ENCODED = {b"\xabKTX": "KTX"}
+
+
+def require_readable(model: mujoco.MjModel, geoms: Sequence[Geom]) -> None:
+    """Make sure that the textures of ``geoms`` are images.
+
+    Raises:
+        ModelError: one is a file that MuJoCo did not decode; the message names it and a geom that has it.
+    """
+    for geom in geoms:
+        if geom.material.texture >= 0 and (form := _encoding(model, geom.material.texture)):
+            name = model.texture(geom.material.texture).name or geom.material.texture
+            of = f"{geom.kind} {geom.name!r}" if geom.name else f"{geom.kind} {geom.source_id}"
+            raise ModelError(f"texture {name!r} of {of} cannot be read: it is a {form} file; give it as PNG")
+
+
+def _encoding(model: mujoco.MjModel, texture: int) -> str | None:
+    start = int(model.tex_adr[texture])
+    return _ENCODED.get(model.tex_data[start : start + 4].tobytes()) if model.tex_nchannel[texture] == 1 else None
+
+
 def model_textures(model: mujoco.MjModel) -> tuple[tuple[Texture, ...], int]:
-    """All textures of a model under their own ids, and the id of the skybox, -1 if there is none."""
+    """All textures of a model under their own ids, and the id of the skybox, -1 if there is none.
+
+    What is no image is one white texel (see :func:`require_readable`).
+    """
     textures = tuple(_texture(model, i) for i in range(model.ntex))
     skyboxes = [i for i, texture in enumerate(textures) if texture.kind == "skybox"]
     return textures, skyboxes[0] if skyboxes else -1
 
 
 def _texture(model: mujoco.MjModel, texture: int) -> Texture:
+    if _encoding(model, texture):
+        return Texture(name=model.texture(texture).name or f"texture_{texture}", kind="2d", pixels=np.full((1, 1, 3), 255, np.uint8))
     height, width, channels = (int(x[texture]) for x in (model.tex_height, model.tex_width, model.tex_nchannel))
     start = int(model.tex_adr[texture])
     pixels = np.array(model.tex_data[start : start + height * width * channels], dtype=np.uint8).reshape(height, width, channels)

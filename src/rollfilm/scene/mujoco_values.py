@@ -2,7 +2,13 @@
 
 from collections.abc import Iterable
 
-__all__ = ["vector3", "vector4"]
+__all__ = ["vector2", "vector3", "vector4"]
+
+
+def vector2(row: Iterable[float]) -> tuple[float, float]:
+    """Two numbers."""
+    x, y = (float(value) for value in row)
+    return x, y
 
 
 def vector3(row: Iterable[float]) -> tuple[float, float, float]:

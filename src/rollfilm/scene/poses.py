@@ -15,10 +15,13 @@ class BodyPoses:
     Attributes:
         position: float32 (B, bodies, 3), metres, world frame. NumPy on the CPU; anything with DLPack on CUDA.
         quat_wxyz: float32 (B, bodies, 4), unit, world from body.
+        path: float32 (B, Q, 4) where the scene has Q path points (``Scene.num_path_points``): the paths of tendons around geoms, which
+            follow from more than poses (``mujoco_paths.path_points``). None where nobody knows them: those tendons are not drawn.
     """
 
     position: Any
     quat_wxyz: Any
+    path: Any = None
 
 
 @runtime_checkable

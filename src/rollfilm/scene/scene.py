@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rollfilm.errors import NotFoundError
 from rollfilm.scene.camera import Camera
+from rollfilm.scene.deforming import DeformingMesh
 from rollfilm.scene.light import Headlight, Light
 from rollfilm.scene.material import Material, Texture
 from rollfilm.scene.mesh import Mesh
@@ -79,6 +80,8 @@ class Scene:
         bodies: names, parents and masses.
         geoms: everything visible, in the order of the engine's geom ids. Where two surfaces coincide, the later geom is seen.
         meshes, textures: shared by the geoms.
+        deforming: how those of the meshes deform that follow more than one body; their geoms hang on the world.
+        num_path_points: how many path points they need of the source of the poses.
         lights: those that are switched on.
         headlight: the light at the camera, None if it is off; where nothing shines at all, MuJoCo's ambient light of 0.3 stands in.
         cameras: every camera of the model.
@@ -102,6 +105,8 @@ class Scene:
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
     extent_m: float = 1.0
     warnings: tuple[str, ...] = ()
+    deforming: tuple[DeformingMesh, ...] = ()
+    num_path_points: int = 0
 
     def camera(self, name: str) -> Camera:
         """The camera called ``name``.
