@@ -383,3 +383,42 @@ def test_stored_looks_are_the_same_looks(renderer):
     halves = WorldLooks.joined([looks.worlds([0]), looks.worlds([False, True, True])])
     assert halves.to_dict() == looks.to_dict() == again.to_dict()
     assert geom_index("box") == 1
+
+
+def test_shadows_are_those_of_each_worlds_own_look():
+    """The wedge comes last, so that a scene without it is one in which it is hidden."""
+    options = RenderOptions(shadows=True)
+    here = np.array([True, False, True])
+    shaded = make_renderer(looks_scene(), options=options)
+    got = film(
+        shaded,
+        WorldLooks(
+            geom_visible={"geom_3": here},
+            geom_mesh={"geom_3": np.array([3, -1, -1]), "ball": np.array([2, 1, 1])},
+            light_position={"lamp": PLACE},
+            light_direction={"sun": TARGET - PLACE},
+        ),
+    )
+    shaded.close()
+    for w in range(NUM_WORLDS):
+        scene = with_light(looks_scene(), "lamp", placement=lamp(position=tuple(PLACE[w])))
+        scene = with_light(scene, "sun", placement=fixed((0, 0, 3), look_at_quat_wxyz(np.zeros(3), TARGET[w] - PLACE[w])))
+        scene = with_geom(with_geom(scene, "geom_3", mesh=(3, 2, 2)[w]), "ball", mesh=(2, 1, 1)[w])
+        if not here[w]:
+            scene = dataclasses.replace(scene, geoms=scene.geoms[:-1])
+        want = filmed(scene, [w], options=options)
+        assert_same({key: picture[w : w + 1] for key, picture in got.items()}, want, f"world {w}")
+    plain = filmed(scene, [w])
+    assert (plain["front", "rgb"] != want["front", "rgb"]).any(), "no shadow is seen"
+
+
+def test_the_shadow_of_a_scaled_ball_is_that_of_an_ellipsoid():
+    options = RenderOptions(shadows=True)
+    shaded = make_renderer(looks_scene(), options=options)
+    got = film(shaded, WorldLooks(geom_scale={"ball": SCALE}))
+    shaded.close()
+    for w in range(NUM_WORLDS):
+        want = filmed(ball_scaled_to(SCALE[w]), [w], options=options)
+        floor = want["front", "segmentation"] == 0
+        assert floor.any()
+        np.testing.assert_array_equal(got["front", "rgb"][w : w + 1][floor], want["front", "rgb"][floor])

@@ -57,6 +57,7 @@ def with_value(values, where, value):
         ({"geom_scale": {"box": with_value(XYZ, (1, 0), 0)}}, "geom_scale of 'box' in world 1 is .* factors along x, y and z, above 0"),
         ({"geom_scale": {"box": with_value(XYZ, (0, 0), -1)}}, "geom_scale of 'box' in world 0 is"),
         ({"geom_texture": {"box": np.zeros(B)}}, "geom_texture of 'box' came as float64; it must be strings or integers"),
+        ({"geom_mesh": {"box": np.array(["a", "b"]), "ball": np.array([0, 1])}}, "geom_mesh came as names for some and as indices for"),
         ({"geom_texture": {"box": np.array([0, -2])}}, "geom_texture of 'box' in world 1 is -2; give a texture's name or index"),
         ({"light_diffuse": {"sun": -XYZ}}, "light_diffuse of 'sun' in world 0 is .* 0 or more"),
         ({"light_direction": {"sun": 0 * XYZ}}, "light_direction of 'sun' in world 0 is .* a direction"),

@@ -258,6 +258,8 @@ def _named_values(field: str, rule: _Rule, given: Named) -> NamedValues | None:
         raise InvalidArgumentError(f"{field} names {doubled[0]!r} more than once; give each name one value a world")
     if len(counts := sorted({len(column) for column in columns})) > 1:
         raise InvalidArgumentError(f"{field} has values for {counts} worlds; give all of them the same leading B")
+    if len({column.dtype.kind == "U" for column in columns}) > 1:
+        raise InvalidArgumentError(f"{field} came as names for some and as indices for others; give names, or indices, for all")
     values = np.concatenate(columns, axis=1)
     values.setflags(write=False)
     return NamedValues(tuple(names), values)
