@@ -5,8 +5,10 @@ import dataclasses
 import pytest
 import warp as wp
 
-from rollfilm.render.kernels import batch, deform, place, shadow_batch
+from rollfilm.render.kernels import active, batch, deform, place, shadow_batch
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.layout import layout_kernel
+from rollfilm.render.kernels.lens import lens_kernel
 from rollfilm.render.kernels.shade_column import shade_kernel
 
 EVERYTHING = Features(
@@ -39,8 +41,25 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1))
         lambda: shade_kernel(NOTHING).module,
         lambda: shade_kernel(FLAT).module,
         lambda: shade_kernel(SHADOWS).module,
+        lambda: lens_kernel(dataclasses.replace(SHADOWS, **MEASURED), hardware=True).module,
+        lambda: layout_kernel("float16", normalised=True, yuv=False).module,
+        lambda: layout_kernel("uint8", normalised=False, yuv=True).module,
+        lambda: active.stamp.module,
     ],
-    ids=["stages", "shadow maps", "place", "deform", "shade everything", "shade depth", "shade flat", "shade shadows"],
+    ids=[
+        "stages",
+        "shadow maps",
+        "place",
+        "deform",
+        "shade everything",
+        "shade depth",
+        "shade flat",
+        "shade shadows",
+        "shade bent",
+        "planes",
+        "yuv",
+        "active",
+    ],
 )
 def test_kernels_compile_for_a_gpu(module, tmp_path):
     if wp.get_cuda_toolkit_version() is None:

@@ -34,7 +34,12 @@ PLAIN, SHADOWS = RenderOptions(), RenderOptions(shadows=True, shadow_map_size=15
 def renderer(request):
     requests = [CameraRequest(name, height, width, ALL) for name, height, width in CAMERAS]
     front = plain_scene().camera("front")
-    lenses = {"shifted": {"fx": 60.0, "fy": 45.0, "cx": 30.0, "cy": 5.0}, "flat": {"extent_y_m": 2.0}}
+    lenses = {
+        "shifted": {"fx": 60.0, "fy": 45.0, "cx": 30.0, "cy": 5.0},
+        "flat": {"extent_y_m": 2.0},
+        "bent": {"fx": 60.0, "distortion": (-0.1, 0.01, 0.002, 0.0, 0.0)},
+        "fisheye": {"fx": 25.0, "fisheye": (0.0, 0.0, 0.0, 0.0)},
+    }
     requests += [CameraRequest(dataclasses.replace(front, name=name, **lens), 37, 90, EVERY) for name, lens in lenses.items()]
     renderer = BatchRenderer(plain_scene(), NUM_WORLDS, requests, options=request.param)
     renderer.options = request.param

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
+from rollfilm.render.faces import LensPlan, plan_lens
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.types import Lens, Pictures, ViewBatch
@@ -32,11 +33,12 @@ def picture_bytes(requests: Sequence[CameraRequest], num_worlds: int) -> int:
 
 @dataclass(frozen=True)
 class CameraMember:
-    """A camera of a renderer: its number, what was asked of it, and what it is."""
+    """A camera of a renderer: its number, what was asked of it, what it is, and how its lens is drawn if that bends straight lines."""
 
     index: int
     request: CameraRequest
     camera: Camera
+    plan: LensPlan | None = None
 
 
 def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera], alone: Container[str] = ()) -> list[list[CameraMember]]:
@@ -56,8 +58,10 @@ def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera], 
             request.rgb_mean,
             request.rgb_std,
         )
-        key = request.name if request.name in alone else kind
-        groups.setdefault(key, []).append(CameraMember(i, request, camera))
+        # faces are those of one camera
+        key = request.name if request.name in alone or camera.bends else kind
+        plan = plan_lens(camera, request.height, request.width) if camera.bends else None
+        groups.setdefault(key, []).append(CameraMember(i, request, camera, plan))
     return list(groups.values())
 
 
@@ -72,6 +76,9 @@ class CameraBatch:
         features: what the shading kernel is specialised for.
         num_views: cameras times worlds.
         layout: what lays out the colours after shading, None where they stay as they are.
+        faces: of a bent lens (then there is one camera), the views that its triangles are rasterised to: view ``v`` is face ``v // B`` in
+            world ``v % B``. None for others, which are rasterised as they are.
+        num_faces: how many faces there are, 0 for others.
     """
 
     members: tuple[CameraMember, ...]
@@ -80,6 +87,8 @@ class CameraBatch:
     features: Features
     num_views: int
     layout: LayoutStage | None
+    faces: "ViewBatch | None"  # pyright: ignore[reportInvalidTypeForm]
+    num_faces: int
     _outputs: dict[str, wp.array]
 
     @classmethod
@@ -119,7 +128,9 @@ class CameraBatch:
         if request.rgb_layout != "nhwc_uint8":
             stage = LayoutStage.build(request, num_worlds, pictures.rgb, (bound or {}).get("rgb"))
             outputs["rgb"] = stage.array
-        return cls(tuple(members), views, pictures, features, num_views, stage, outputs)
+        plan = members[0].plan
+        faces = None if plan is None else _pack_faces(plan, views, device)
+        return cls(tuple(members), views, pictures, features, num_views, stage, faces, plan.num_faces if plan else 0, outputs)
 
     def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
@@ -174,6 +185,22 @@ def _allocate_pictures(
             setattr(pictures, output.picture, array)
         switches[output.feature] = True
     return pictures, switches
+
+
+def _pack_faces(plan: LensPlan, views: ViewBatch, device: wp.Device) -> ViewBatch:  # pyright: ignore[reportInvalidTypeForm]
+    """The views that a bent lens is rasterised to; what its own ``views`` look up there is added to them."""
+    views.ray = wp.array(plan.ray[None], dtype=wp.vec4, device=device)
+    views.face_pixel = wp.array(plan.pixel[None], dtype=int, device=device)
+    views.face_size = plan.height * plan.width
+    faces = ViewBatch()
+    faces.camera = wp.array(np.repeat(views.camera.numpy(), plan.num_faces), dtype=int, device=device)
+    lenses = np.zeros((plan.num_faces, 1), dtype=Lens.numpy_dtype())
+    lenses[:] = (*plan.intrinsics, 0)
+    faces.lens = wp.array(lenses, dtype=Lens, device=device)
+    faces.turn = wp.array(plan.face_from_camera.astype(np.float32), dtype=wp.mat33, device=device)
+    faces.num_worlds, faces.num_geoms, faces.lod_pixels = views.num_worlds, views.num_geoms, views.lod_pixels
+    faces.height, faces.width = plan.height, plan.width
+    return faces
 
 
 def _pack_lenses(members: Sequence[CameraMember], device: wp.Device) -> wp.array:

@@ -1,16 +1,14 @@
 """How much memory a renderer takes, checked before it takes any."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import warp as wp
 
 from rollfilm.memory import require_memory
-from rollfilm.render.batch import picture_bytes
+from rollfilm.render.batch import CameraMember, picture_bytes
 from rollfilm.render.cuda import VISIBILITY_BYTES
 from rollfilm.render.deform import deforming_bytes
 from rollfilm.render.options import RenderOptions
-from rollfilm.render.request import CameraRequest
 from rollfilm.render.shadows import map_bytes
 from rollfilm.scene import Scene
 
@@ -28,22 +26,45 @@ def world_bytes(scene: Scene, num_cameras: int) -> int:
 
 
 def require_room(
-    scene: Scene, num_worlds: int, requests: Sequence[CameraRequest], device: wp.Device, num_threads: int, options: RenderOptions
+    scene: Scene,
+    num_worlds: int,
+    groups: Sequence[Sequence[CameraMember]],
+    device: wp.Device,
+    num_threads: int,
+    options: RenderOptions,
+    *,
+    given: int = 0,
 ) -> None:
     """Make sure that pictures, visibility buffers, shadow maps and places fit into the memory of ``device``.
+
+    Args:
+        scene: what is filmed.
+        num_worlds: B.
+        groups: the cameras that are rendered together.
+        device: where.
+        num_threads: on the CPU.
+        options: how pictures are drawn.
+        given: bytes of pictures that the caller has arrays for.
 
     Raises:
         MemoryBudgetError: they do not; the message says how much is needed and how much is free.
     """
-    # Cameras of one size and outputs are rendered together.
-    groups = Counter((request.height, request.width, frozenset(request.outputs)) for request in requests)
-    pixels = [height * width for height, width, _ in groups]
+    requests = [member.request for group in groups for member in group]
+    plans = [member.plan for group in groups for member in group if member.plan is not None]
+    pixels = [_visibility_pixels(group[0]) for group in groups]
+    tables = sum(plan.ray.nbytes + plan.pixel.nbytes for plan in plans)
     if device.is_cuda:
-        views = [num_worlds * count for count in groups.values()]
+        views = [num_worlds * len(group) for group in groups]
         visibility = max(_KEY_BYTES * n * max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(pixels, views, strict=True))
     else:
         visibility = num_threads * _KEY_BYTES * sum(pixels)
-    needed = picture_bytes(requests, num_worlds) + visibility + num_worlds * world_bytes(scene, len(requests))
+    needed = picture_bytes(requests, num_worlds) - given + tables + visibility + num_worlds * world_bytes(scene, len(requests))
     if any("rgb" in request.outputs for request in requests):
         needed += map_bytes(num_worlds, sum(light.cast_shadow for light in scene.lights), options, is_cuda=device.is_cuda)
     require_memory(needed, f"pictures of {num_worlds} worlds", available=int(device.free_memory) if device.is_cuda else None)
+
+
+def _visibility_pixels(member: CameraMember) -> int:
+    """Pixels that a view is rasterised to: its own, or those of its lens's faces."""
+    plan = member.plan
+    return member.request.height * member.request.width if plan is None else plan.num_faces * plan.height * plan.width

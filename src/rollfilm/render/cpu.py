@@ -16,6 +16,7 @@ from rollfilm.render.kernels.shade_row import ROW_CHUNK
 from rollfilm.render.kernels.shadow_map import draw_maps
 from rollfilm.render.kernels.types import SceneData, WorldData
 from rollfilm.render.kernels.whole_view import whole_view_kernel
+from rollfilm.render.lens_stage import LensStage
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.shadows import view_runs, world_groups
 
@@ -57,7 +58,7 @@ class CpuPipeline:
         self._stages = [stage for group in world_groups(self._num_worlds, world.maps_at_once) for stage in self._cut_group(*group)]
         self._layout_pieces = [_Piece(i, v, 1) for i, batch in enumerate(batches) if batch.layout for v in range(batch.num_views)]
         self._layouts = [[b.layout.launch(0, 1, world, record=True) if b.layout else None for b in batches] for _ in range(num_threads)]
-        self._launches = [[self._record(batch, row) for batch in batches] for row in range(num_threads)]
+        self._launches = [[self._record(batch) for batch in batches] for _ in range(num_threads)]
         if world.light_view.shape[1]:
             for launches in self._launches:
                 launches.append(self._record_maps(options))
@@ -70,7 +71,7 @@ class CpuPipeline:
         """What is rendered of some worlds, one stage after the other: their shadow maps, then their views."""
         views = []
         for i, batch in enumerate(self._batches):
-            bands = self._bands(batch.num_views)
+            bands = 1 if batch.faces else self._bands(batch.num_views)
             runs = view_runs(batch.num_views, self._num_worlds, first_world, count)
             views += [piece for first, length in runs for piece in self._cut(i, first * bands, length * bands)]
         lights = self._world.light_view.shape[1]
@@ -91,8 +92,10 @@ class CpuPipeline:
         inputs = [0, self._map_bands(), options.shadow_map_size, options.lod_pixels, self._scene, self._world]
         return wp.launch(draw_maps, dim=1, inputs=inputs, device="cpu", record_cmd=True)
 
-    def _record(self, batch: CameraBatch, row: int) -> wp.Launch:
+    def _record(self, batch: CameraBatch) -> wp.Launch | LensStage:
         """A launch with its arguments packed, to be repeated with other views. Loads, and if need be compiles, the kernel."""
+        if batch.faces:
+            return LensStage.build(batch, self._scene, self._world)
         pixels = batch.views.height * batch.views.width
         # memory of this thread alone: no other thread's cache lines are touched
         vis = wp.array(np.full((1, pixels + STEP), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
@@ -123,6 +126,10 @@ class CpuPipeline:
 
     def _film(self, row: int, piece: _Piece) -> None:
         launch = self._launches[row][piece.batch]
+        if isinstance(launch, LensStage):
+            for view in range(piece.first, piece.first + piece.count):
+                launch.film(view)
+            return
         launch.set_param_at_index(0, piece.first)
         launch.set_dim(piece.count)
         launch.launch()

@@ -8,6 +8,7 @@ import warp as wp
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
+from rollfilm.render.kernels.lens import lens_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
 from rollfilm.render.kernels.shadow_batch import (
@@ -18,7 +19,7 @@ from rollfilm.render.kernels.shadow_batch import (
     raster_small_casters,
     select_casters,
 )
-from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, Lens, SceneData, WorldData
+from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, Lens, SceneData, ViewBatch, WorldData
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.shadows import view_runs, world_groups
 
@@ -36,6 +37,11 @@ def _segments(capacity: int, dtype: Any, device: wp.Device) -> wp.array:
     return wp.empty((SEGMENTS, max(1, capacity)), dtype=dtype, device=device)
 
 
+def visibility_pixels(batch: CameraBatch) -> int:
+    """Pixels of the visibility buffer that one view of a batch takes."""
+    return batch.num_faces * batch.views.face_size if batch.faces else batch.views.height * batch.views.width
+
+
 class CudaPipeline:
     """Renders camera batches on one GPU. After the first frame nothing is allocated and the host waits for nothing."""
 
@@ -51,8 +57,9 @@ class CudaPipeline:
     ) -> None:
         self._scene, self._world, self._batches, self._device, self._options = scene, world, batches, device, options
         self._deformation = deformation
-        self._chunks = [max(1, min(b.num_views, VISIBILITY_BYTES // (8 * b.views.height * b.views.width))) for b in batches]
-        most_pixels = max(n * b.views.height * b.views.width for n, b in zip(self._chunks, batches, strict=True))
+        sizes = [visibility_pixels(batch) for batch in batches]
+        self._chunks = [max(1, min(batch.num_views, VISIBILITY_BYTES // (8 * size))) for batch, size in zip(batches, sizes, strict=True)]
+        most_pixels = max(n * size for n, size in zip(self._chunks, sizes, strict=True))
         most_views = max(*self._chunks, world.shadow_map.shape[0])  # a map takes a row of the lists, as a view does
         num_geoms = world.geom_position.shape[1]
         # comes and goes empty: shading clears what it has seen
@@ -101,9 +108,12 @@ class CudaPipeline:
             if any(is_due and batch.features.shadows for is_due, batch in zip(due, self._batches, strict=True)):
                 self._launch_maps(first_world, worlds)
             for batch, chunk, is_due in zip(self._batches, self._chunks, due, strict=True):
+                film = self._launch_lens if batch.faces else self._launch_chunk
                 for start, length in view_runs(batch.num_views if is_due else 0, num_worlds, first_world, worlds):
                     for first in range(start, start + length, chunk):
-                        self._launch_chunk(batch, first, min(chunk, start + length - first))
+                        film(batch, first, min(chunk, start + length - first))
+                    if batch.layout and length:
+                        batch.layout.launch(start, length, world)
 
     def _launch_maps(self, first: int, count: int) -> None:
         """Draw the shadow maps of some worlds."""
@@ -121,10 +131,26 @@ class CudaPipeline:
         wp.launch(raster_small_casters, dim=(groups, 64), inputs=inputs, device=device, block_dim=64)
         wp.launch(raster_caster_tiles, dim=(groups, 32), inputs=inputs, device=device, block_dim=32)
 
-    def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
-        device, scene, world, views, lists = self._device, self._scene, self._world, batch.views, self._lists
-        pixels = views.height * views.width
-        vis = self._visibility[: count * pixels].reshape((count, pixels))
+    def _launch_lens(self, batch: CameraBatch, first: int, count: int) -> None:
+        """Views of a bent lens: one face of all of them after the other, then their pixels."""
+        faces, views, device = batch.faces, batch.views, self._device
+        assert faces is not None
+        rows = batch.num_faces * count
+        vis = self._visibility[: rows * views.face_size].reshape((rows, views.face_size))
+        for face in range(batch.num_faces):
+            self._raster(faces, face * views.num_worlds + first, count, vis[face * count : (face + 1) * count])
+        wp.launch(
+            lens_kernel(batch.features, hardware=True),
+            dim=(count, views.height * views.width),
+            inputs=[first, count, self._scene, self._world, views, vis, batch.pictures],
+            device=device,
+            block_dim=BLOCK,
+        )
+        vis.fill_(EMPTY_KEY)
+
+    def _raster(self, views: ViewBatch, first: int, count: int, vis: wp.array) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        """Triangles of ``count`` views from number ``first`` on into as many rows of the visibility buffer."""
+        device, scene, world, lists = self._device, self._scene, self._world, self._lists
         lists.count.zero_()
         wp.launch(cull, dim=(count, views.num_geoms), inputs=[first, scene, world, views, lists, vis], device=device, block_dim=64)
         # more groups than can run at once: the next takes over where one had little to do
@@ -132,6 +158,12 @@ class CudaPipeline:
         wp.launch(select_triangles, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
         wp.launch(raster_small, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
         wp.launch(raster_tiles, dim=(groups, 32), inputs=[groups, scene, views, lists, vis], device=device, block_dim=32)
+
+    def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
+        device, scene, world, views = self._device, self._scene, self._world, batch.views
+        pixels = views.height * views.width
+        vis = self._visibility[: count * pixels].reshape((count, pixels))
+        self._raster(views, first, count, vis)
         # long columns share more work, short ones keep a small batch spread over the whole GPU
         rows = min(16, max(1, count * pixels // (device.sm_count * 4096)))
         wp.launch(
@@ -141,8 +173,6 @@ class CudaPipeline:
             device=device,
             block_dim=BLOCK,
         )
-        if batch.layout:
-            batch.layout.launch(first, count, world)
 
     def close(self) -> None:
         """Nothing to end."""

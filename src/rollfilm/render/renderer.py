@@ -83,7 +83,9 @@ class BatchRenderer:
         num_threads = num_threads or available_cores()
         bound = bind_outputs(out or {}, self._requests, num_worlds, self._device)
         any_rgb = any("rgb" in request.outputs for request in self._requests)
-        require_room(scene, num_worlds, self._requests, self._device, num_threads, options)
+        groups = group_cameras(self._requests, self._cameras, alone=bound)
+        given = sum(array.size * wp.types.type_size_in_bytes(array.dtype) for arrays in bound.values() for array in arrays.values())
+        require_room(scene, num_worlds, groups, self._device, num_threads, options, given=given)
         # kept: kernels hold handles of the images in it
         self._packed = packed = pack_scene(scene, self._device, num_worlds)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
@@ -93,8 +95,7 @@ class BatchRenderer:
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
-            CameraBatch.build(members, packed, num_worlds, options, self._device, bound.get(members[0].request.name))
-            for members in group_cameras(self._requests, self._cameras, alone=bound)
+            CameraBatch.build(members, packed, num_worlds, options, self._device, bound.get(members[0].request.name)) for members in groups
         ]
         structures = (packed.data, self._world, self._placements)
         self._looks = LookBuffers(scene, self._cameras, self._batches, num_worlds, structures, self._device)

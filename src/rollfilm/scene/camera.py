@@ -25,7 +25,7 @@ class Intrinsics(NamedTuple):
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole or orthographic camera.
+    """A pinhole, a camera whose lens bends straight lines, or an orthographic camera.
 
     Without ``fx`` pixels are square and the principal point is the middle of the picture, whatever its size.
 
@@ -40,7 +40,9 @@ class Camera:
         height, width: pixels of its sensor, None where the model does not say. Requests name the sizes of their pictures.
         fx, fy: focal lengths, pixels; ``fy`` is ``fx`` if only that is given.
         cx, cy: the principal point from the outer corner of the first pixel, pixels; the middle if None.
-        extent_y_m: what the picture of an orthographic camera shows from its lower to its upper border, metres; None for a pinhole.
+        extent_y_m: what the picture of an orthographic camera shows from its lower to its upper border, metres; None for others.
+        distortion: OpenCV's k1, k2, p1, p2 and k3 of a lens that bends straight lines; needs ``fx``.
+        fisheye: OpenCV's k1 to k4 of a fisheye (Kannala and Brandt, "A generic camera model", 2006); needs ``fx``.
 
     Raises:
         InvalidArgumentError: the field of view does not lie between 0 and pi, a focal length or an extent is not positive, a number is
@@ -57,6 +59,8 @@ class Camera:
     cx: float | None = None
     cy: float | None = None
     extent_y_m: float | None = None
+    distortion: tuple[float, float, float, float, float] | None = None
+    fisheye: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
         self._check_size()
@@ -66,10 +70,16 @@ class Camera:
                 raise InvalidArgumentError(f"camera {self.name!r}: {', '.join(without)} came without fx; give fx, in pixels, too")
         else:
             self._check_intrinsics()
+        self._check_bends()
         if not 0.0 < self.fov_y_rad < math.pi:
             raise InvalidArgumentError(f"camera {self.name!r}: fov_y_rad is {self.fov_y_rad}; it lies between 0 and pi")
         if self.extent_y_m is not None and not 0.0 < self.extent_y_m < math.inf:
             raise InvalidArgumentError(f"camera {self.name!r}: extent_y_m is {self.extent_y_m}; it is a positive number of metres")
+
+    @property
+    def bends(self) -> bool:
+        """Whether its lens bends straight lines."""
+        return self.distortion is not None or self.fisheye is not None
 
     @property
     def orthographic(self) -> bool:
@@ -99,6 +109,18 @@ class Camera:
                 )
         if (self.height is None) != (self.width is None):
             raise InvalidArgumentError(f"camera {self.name!r}: height and width of its sensor are given together, or neither")
+
+    def _check_bends(self) -> None:
+        if self.distortion is not None and self.fisheye is not None:
+            raise InvalidArgumentError(f"camera {self.name!r}: distortion and fisheye came together; a lens has one of them")
+        for name, count in (("distortion", 5), ("fisheye", 4)):
+            numbers = getattr(self, name)
+            if numbers is None:
+                continue
+            if self.fx is None:
+                raise InvalidArgumentError(f"camera {self.name!r}: {name} came without fx; give fx, in pixels, too")
+            if len(numbers) != count or not all(math.isfinite(number) for number in numbers):
+                raise InvalidArgumentError(f"camera {self.name!r}: {name} is {numbers}; it is {count} finite numbers, 0 for those not used")
 
     def _check_intrinsics(self) -> None:
         if self.extent_y_m is not None:

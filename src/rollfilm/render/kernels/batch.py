@@ -8,7 +8,7 @@ A list that overflows makes its writer do the work itself: slower, never wrong.
 
 import warp as wp
 
-from rollfilm.render.kernels.cull import view_geom, visible_level
+from rollfilm.render.kernels.cull import drawn_geom, visible_level
 from rollfilm.render.kernels.raster import (
     Window,
     camera_triangle,
@@ -68,7 +68,7 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
     if mesh < 0 or world.active[w] == 0:
         return
     lens = view_lens(batch, slot, w)
-    rotation, position = view_geom(world, w, batch.camera[slot], geom)
+    rotation, position = drawn_geom(world, batch, w, slot, geom)
     level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
     if level < 0:
         return

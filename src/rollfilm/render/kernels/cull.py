@@ -15,6 +15,16 @@ def view_geom(world: WorldData, w: int, camera: int, geom: int):
 
 
 @wp.func
+def drawn_geom(world: WorldData, batch: ViewBatch, w: int, slot: int, geom: int):
+    """Rotation and position of a geom in the frame in which a camera of the batch is drawn: its own, or that of a face of its lens."""
+    rotation, position = view_geom(world, w, batch.camera[slot], geom)
+    if batch.turn.shape[0] > 0:
+        rotation = batch.turn[slot] * rotation
+        position = batch.turn[slot] * position
+    return rotation, position
+
+
+@wp.func
 def beyond(across: float, depth: float, radius: float, slope: float):
     """Whether a sphere lies outside of the side plane of a frustum where ``across`` is ``slope`` times the depth."""
     return across - radius * wp.sqrt(1.0 + slope * slope) > depth * slope

@@ -136,6 +136,10 @@ class ViewBatch:
     height: int
     width: int
     lod_pixels: float  # error that a level of detail may have on the screen
+    turn: wp.array(dtype=wp.mat33)  # (cameras,) from the camera to what is drawn, for faces of bent lenses; else empty
+    ray: wp.array2d(dtype=wp.vec4)  # (cameras, H * W) unit rays of a bent lens in the camera's frame, and the angle to the next; else empty
+    face_pixel: wp.array2d(dtype=int)  # (cameras, H * W) and where on its faces they are
+    face_size: int  # pixels of a face
 
 
 @wp.struct

@@ -4,7 +4,7 @@ from functools import cache
 
 import warp as wp
 
-from rollfilm.render.kernels.cull import view_geom, visible_level
+from rollfilm.render.kernels.cull import drawn_geom, visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import chunk_measuring
 from rollfilm.render.kernels.raster import Window, raster_triangle
@@ -33,7 +33,7 @@ def raster_view(
     for geom in range(batch.num_geoms):
         mesh = scene.geom_mesh[w, geom]
         if mesh >= 0:
-            rotation, position = view_geom(world, w, batch.camera[slot], geom)
+            rotation, position = drawn_geom(world, batch, w, slot, geom)
             level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
             if level >= 0:
                 mesh_first = scene.mesh_triangle[mesh]

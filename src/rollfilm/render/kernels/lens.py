@@ -1,0 +1,207 @@
+"""Bent lenses: triangles are rasterised to pinhole faces, and each pixel looks up there what its own ray meets.
+
+What the nearest pixel of a face shows is met again exactly by the ray itself. Distances along rays, which have unit length here, take the
+place of depths.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.light import lighting, shadowed_lighting
+from rollfilm.render.kernels.measure import measuring
+from rollfilm.render.kernels.raster import Window
+from rollfilm.render.kernels.shade import (
+    Eye,
+    Spot,
+    Surface,
+    cube_coordinates,
+    make_eye,
+    make_plane,
+    make_point,
+    plane_key,
+    seen_depth,
+    seen_id,
+    shading,
+    surface_normal,
+    texture_coordinates,
+    to_byte,
+)
+from rollfilm.render.kernels.shadow_share import point_shares
+from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face, trilinear_face_unit, trilinear_unit
+from rollfilm.render.kernels.types import (
+    EMPTY_KEY,
+    Pictures,
+    SceneData,
+    ViewBatch,
+    WorldData,
+    depth_key,
+    key_geom,
+    key_triangle,
+    layer,
+    surface_key,
+)
+from rollfilm.render.kernels.whole_view import raster_view
+
+
+@wp.kernel(enable_backward=False)
+def raster_faces(
+    v: int,
+    faces: int,
+    scene: SceneData,
+    world: WorldData,
+    batch: ViewBatch,
+    vis: wp.array2d(dtype=wp.uint64),
+    touched: wp.array(dtype=wp.uint8),
+):
+    """All faces of view ``v`` of a bent lens, one row of the visibility buffer each: how a CPU does it."""
+    w = v % batch.num_worlds
+    if world.active[w] == 0:
+        return
+    window = Window()
+    window.x1 = batch.width - 1
+    window.y1 = batch.height - 1
+    for face in range(faces):
+        raster_view(vis, touched, face, scene, world, batch, window, face * batch.num_worlds + w)
+
+
+@wp.func
+def met_key(scene: SceneData, world: WorldData, eye: Eye, key: wp.uint64, ray: wp.vec3):
+    """The key of a triangle where a ray meets it; beside the triangle its plane, no farther than its farthest corner."""
+    geom = key_geom(key)
+    triangle = key_triangle(key)
+    rotation = world.geom_rotation[eye.world, geom]
+    offset = world.geom_position[eye.world, geom] - eye.position
+    t = scene.triangle[scene.mesh_triangle[scene.geom_mesh[eye.world, geom]] + triangle]
+    a = rotation * scene.vertex[t[0]] + offset
+    b = rotation * scene.vertex[t[1]] + offset
+    c = rotation * scene.vertex[t[2]] + offset
+    n = wp.cross(b - a, c - a)
+    height = wp.dot(n, a)
+    along = wp.dot(n, ray)
+    farthest = wp.max(wp.length(a), wp.max(wp.length(b), wp.length(c)))
+    distance = farthest
+    if along < 0.0 and height < 0.0:
+        distance = wp.clamp(height / along, 0.0, farthest)
+    return depth_key(layer(geom) / wp.max(distance, 1.0e-20)) | surface_key(geom, triangle)
+
+
+@wp.func
+def lens_spot(surface: Surface, ray: wp.vec3, angle: float, distance: float):
+    """What a pixel sees of a surface; neighbours see what lies ``angle`` beside, in two directions across the ray."""
+    helper = wp.vec3(0.0, 0.0, 1.0)
+    if wp.abs(ray[2]) > 0.7:
+        helper = wp.vec3(1.0, 0.0, 0.0)
+    right = wp.normalize(wp.cross(ray, helper))
+    up = wp.cross(right, ray)
+    along = wp.dot(surface.facet, ray)
+    share = 1.0 / wp.where(wp.abs(along) > 1.0e-20, along, 1.0e-20)
+    spot = Spot()
+    spot.point = distance * ray
+    spot.move_x = (distance * angle) * (right - ray * (wp.dot(surface.facet, right) * share))
+    spot.move_y = (distance * angle) * (up - ray * (wp.dot(surface.facet, up) * share))
+    return spot
+
+
+@wp.func
+def trilinear(scene: SceneData, image: int, last: int, u: float, v: float, level: float):
+    """A texture between two mip levels, without texture units."""
+    wanted = wp.min(level, float(last - image))
+    fine = image + int(wanted)
+    part = wanted - wp.floor(wanted)
+    x = u - wp.floor(u)
+    y = v - wp.floor(v)
+    color = bilinear(scene, fine, x, y)
+    return color + part * (bilinear(scene, wp.min(fine + 1, last), x, y) - color)
+
+
+@cache
+def lens_kernel(features: Features, *, hardware: bool):
+    """The kernel that shades views of bent lenses, for these features; ``hardware`` as in ``texture.cube_sampling``."""
+    load_surface, background = shading(features, hardware=hardware)
+    light = lighting(features.lights, features.headlights, features.dull)
+    measure = measuring(features)
+    shadows = len(features.shadows)
+    if shadows:
+        shares_of_point = point_shares(features)
+        light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
+    sample = trilinear_unit if hardware else trilinear
+    sample_face = trilinear_face_unit if hardware else trilinear_face
+
+    @wp.func
+    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, angle: float, distance: float):
+        """Red, green and blue of a surface at a pixel, 0 to 1."""
+        point = make_point(eye, ray, distance, surface_normal(surface, ray), surface.color, surface.finish)
+        if wp.static(shadows > 0):
+            shares = shares_of_point(scene, world, eye, distance, surface_normal(surface, ray), ray)
+            color = light_behind(scene, world, eye.world, eye.position, eye.forward, point, shares)
+        else:
+            lit = light(scene, world, eye.world, eye.position, eye.forward, point)
+            color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
+        if wp.static(features.textures):
+            if surface.textured == 1:
+                spot = lens_spot(surface, ray, angle, distance)
+                if surface.cube == 0:
+                    uv, uv_x, uv_y = texture_coordinates(surface, spot)
+                    level = mip_level(surface.texture_size, uv_x, uv_y)
+                    color = wp.cw_mul(color, sample(scene, surface.image, surface.last_image, uv[0], uv[1], level))
+                if wp.static(features.cubes):
+                    if surface.cube == 1:
+                        levels = (surface.last_image - surface.image + 1) // 6
+                        face, place, place_x, place_y = cube_coordinates(surface, spot)
+                        level = mip_level(surface.texture_size, place_x, place_y)
+                        color = wp.cw_mul(color, sample_face(scene, surface.image + face, levels, place, level))
+        return color
+
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": hardware})
+    def shade_lens(
+        first_view: int,
+        count: int,
+        scene: SceneData,
+        world: WorldData,
+        batch: ViewBatch,
+        vis: wp.array2d(dtype=wp.uint64),
+        pictures: Pictures,
+    ):
+        """One thread a pixel of ``count`` views. Row ``face * count + view`` of the visibility buffer is a face of a view; they stay."""
+        row, pixel = wp.tid()
+        v = first_view + row
+        if world.active[v % batch.num_worlds] == 0:
+            return
+        eye = make_eye(world, batch, v)
+        slot = v // batch.num_worlds
+        place = batch.face_pixel[slot, pixel]
+        face = place // batch.face_size
+        key = vis[face * count + row, place - face * batch.face_size]
+        table = batch.ray[slot, pixel]
+        right = wp.normalize(eye.step_x)
+        down = wp.normalize(eye.step_y)
+        ray = table[0] * right - table[1] * down - table[2] * eye.forward
+        if key != EMPTY_KEY:
+            key = met_key(scene, world, eye, key, ray)
+        if wp.static(features.planes > 0):
+            for p in range(scene.plane.shape[0]):
+                plane = make_plane(scene, world, eye, scene.plane[p])
+                if plane.seen == 1:
+                    key = wp.min(key, plane_key(scene, plane, ray))
+        surface = Surface()
+        if key != EMPTY_KEY:
+            surface = load_surface(scene, world, eye, key)
+        if wp.static(features.segmentation):
+            pictures.segmentation[v, pixel] = seen_id(scene, key)
+        if wp.static(features.depth):
+            pictures.depth[v, pixel] = seen_depth(key) * wp.dot(eye.forward, ray)
+        if wp.static(features.measured):
+            measure(scene, world, eye, pictures, surface, key, ray, v, pixel)
+        if wp.static(features.rgb):
+            color = wp.vec3(0.0)
+            if key == EMPTY_KEY:
+                color = background(scene, eye, ray)
+            else:
+                color = shade_pixel(scene, world, eye, surface, ray, table[3], seen_depth(key))
+            pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
+            pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
+            pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
+
+    return shade_lens
