@@ -1,8 +1,8 @@
 """A process that renders with MuJoCo's own renderer: where there is no OpenGL it aborts, and must not take the tests with it.
 
 For each line on its input, a JSON list [model.mjb, camera, height, width, picture.npy, options], it writes the picture and answers with a
-line. Options: "qpos", "frame" (a ``mjtFrame``), "sites" (false to leave them out), and "segmentation" for ids and types of objects,
-(H, W, 2), instead of colours.
+line. Options: "qpos", "frame" (a ``mjtFrame``), "sites" (false to leave them out), "effects" (those of SHADOW, REFLECTION, HAZE and FOG
+that are on), and "segmentation" for ids and types of objects, (H, W, 2), instead of colours.
 """
 
 import json
@@ -26,8 +26,8 @@ def paint(path: str, camera: int | str, height: int, width: int, target: str, op
         if options.get("segmentation"):
             renderer.enable_segmentation_rendering()
         renderer.update_scene(data, camera, shown)
-        for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION, mujoco.mjtRndFlag.mjRND_HAZE):
-            renderer.scene.flags[flag] = 0
+        for name in ("SHADOW", "REFLECTION", "HAZE", "FOG"):
+            renderer.scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{name}")] = name in options.get("effects", ())
         np.save(target, renderer.render())
 
 

@@ -27,7 +27,7 @@ NOTHING = Features(rgb=False, depth=True, segmentation=False, textures=False, sk
 
 MEASURED = {"bodies": True, "distances": True, "camera_normals": True, "world_normals": True, "positions": True}
 FLAT = dataclasses.replace(EVERYTHING, flat=True, **MEASURED)
-SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1))
+SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks, cuda
 from rollfilm.render.active import Schedule
+from rollfilm.scene import Fog
 
 NUM_WORLDS = 5
 CAMERAS = (("front", 37, 90), ("rider", 24, 31), ("above", 37, 90))
@@ -24,10 +25,10 @@ CAMERAS = (("front", 37, 90), ("rider", 24, 31), ("above", 37, 90))
 def plain_scene():
     scene = moving_scene()
     geoms = tuple(dataclasses.replace(g, material=dataclasses.replace(g.material, texture=-1)) for g in scene.geoms)
-    return dataclasses.replace(scene, geoms=geoms, skybox=-1)
+    return dataclasses.replace(scene, geoms=geoms, skybox=-1, fog=Fog((0.3, 0.5, 0.6), 0.5, 3.0))
 
 
-PLAIN, SHADOWS = RenderOptions(), RenderOptions(shadows=True, shadow_map_size=150)
+PLAIN, SHADOWS = RenderOptions(), RenderOptions(shadows=True, shadow_map_size=150, fog=True)
 
 
 @pytest.fixture(scope="module", params=[PLAIN, SHADOWS], ids=["plain", "shadows"])

@@ -89,6 +89,7 @@ def test_a_directional_light():
         {"exponent": 3.0, "cutoff_rad": 1.5},
         {"attenuation": (0.5, 0.3, 0.2)},
         {"attenuation": (0.0, 0.0, 1.0)},
+        {"kind": "point", "attenuation": (0.5, 0.3, 0.2), "exponent": 9.0, "cutoff_rad": np.pi},
     ],
     ids=str,
 )

@@ -9,7 +9,9 @@ from render.moving import ALL, moving_scene, random_poses, worlds
 from render.raycast import camera_axes, pixel_rays
 from render.scenes import look, scene_of, shot, thing
 from render.test_lighting import aimed
+from render.test_mujoco import difference
 from rollfilm import geometry
+from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, budget, shadows
 from rollfilm.render.device import resolve_device
@@ -270,3 +272,47 @@ def test_worlds_that_are_left_out_keep_their_pictures(poses, reference):
     renderer.close()
     np.testing.assert_array_equal(frame[~mask], reference["front", "rgb"][~mask])
     np.testing.assert_array_equal(frame[mask], fresh)
+
+
+MODEL = """
+<mujoco>
+  <visual><map shadowscale="1" shadowclip="2"/><headlight ambient=".2 .2 .2" diffuse=".2 .2 .2" specular="0 0 0"/></visual>
+  <asset>
+    <texture name="squares" type="2d" builtin="checker" rgb1=".2 .3 .4" rgb2=".8 .7 .6" width="128" height="128"/>
+    <material name="squares" texture="squares" texrepeat="3 3" texuniform="true"/>
+  </asset>
+  <worldbody>
+    <light pos="0 0 3" dir=".4 .3 -1" directional="true" diffuse=".4 .4 .4"/>
+    <light pos="-1 -1.2 2" dir=".5 .6 -1" cutoff="40" exponent="2" diffuse=".6 .5 .4"/>
+    <geom type="plane" size="2 2 .1" material="squares"/>
+    <geom type="box" size=".3 .2 .02" pos="0 0 .4" rgba=".9 .3 .2 1"/>
+    <geom type="box" size=".02 .02 .2" pos=".25 .15 .2" rgba=".9 .3 .2 1"/>
+    <geom size=".12" pos="-.1 0 .54" rgba=".2 .7 .3 1"/>
+    <geom type="capsule" size=".05" fromto=".5 -.3 .1 .3 -.5 .6" rgba=".3 .4 .9 1"/>
+    <geom type="cylinder" size=".15 .2" pos="-.6 .2 .2" rgba=".7 .2 .8 1"/>
+    <camera name="front" pos=".3 -2 1.4" xyaxes="1 .1 0 0 .6 1"/>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_shadows_are_those_of_mujoco(mujoco_picture):
+    engine = MujocoEngine(MODEL, 1)
+    want = mujoco_picture(engine.model, "front", 240, 320, effects=("SHADOW",))
+    taken = {}
+    for on in (True, False):
+        options = RenderOptions(shadows=on)
+        renderer = BatchRenderer(engine.scene, 1, [CameraRequest("front", 240, 320, ALL)], options=options)
+        taken[on] = renderer.render(engine)["front"].rgb[0].copy()
+        renderer.close()
+    engine.close()
+    # nearly all of it at edges, which MuJoCo smooths
+    assert difference(taken[True], want) < 1.5
+    wrong = {
+        "none": taken[False],
+        "two pixels to the right": np.roll(taken[True], 2, axis=1),
+        "half as dark": ((taken[True].astype(int) + taken[False]) // 2).astype(np.uint8),
+        "red and blue swapped": taken[True][..., ::-1],
+    }
+    for what, picture in wrong.items():
+        assert difference(picture, want) > 2.0, what

@@ -157,3 +157,16 @@ def test_the_headlight_and_what_shines_without_any(mujoco_picture):
     assert (dark.diffuse, dark.specular) == ((0, 0, 0), (0, 0, 0))
     expected = 255 * np.array(dark.ambient) * np.array([0.8, 0.6, 0.4])
     assert np.abs(mujoco_picture(model)[60, 80] - expected).max() <= 1.01
+
+
+def test_point_lights_haze_and_fog():
+    scene = load_scene(
+        """<mujoco><statistic extent="2"/>
+        <visual><map haze=".4" fogstart="2" fogend="8"/><rgba haze=".1 .2 .3 1" fog=".4 .5 .6 1"/></visual>
+        <worldbody><geom size=".1"/><light name="bulb" type="point" attenuation="1 0 .5" exponent="7" cutoff="20"/></worldbody></mujoco>"""
+    )
+    bulb = scene.lights[0]
+    assert (bulb.kind, bulb.attenuation, bulb.cutoff_rad) == ("point", (1.0, 0.0, 0.5), np.pi)
+    assert any("bulb" in line and "MuJoCo" in line for line in scene.warnings)
+    assert (scene.haze.width, scene.fog.start_m, scene.fog.end_m) == pytest.approx((0.4, 4.0, 16.0))
+    np.testing.assert_allclose((scene.haze.rgb, scene.fog.rgb), ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), rtol=1e-6)

@@ -122,6 +122,9 @@ class CameraBatch:
             cubes=packed.has_cubes,
             flat=members[0].camera.orthographic,
             shadows=packed.casting if options.shadows and "rgb" in asked else (),
+            # an orthographic camera sees no horizon
+            haze=data.haze_plane >= 0 and data.skybox >= 0 and not members[0].camera.orthographic,
+            fog=options.fog,
         )
         stage = None
         outputs = {name: getattr(pictures, OUTPUTS[name].picture) for name in asked}

@@ -19,6 +19,7 @@ class RenderOptions:
         shadows: lights of ``cast_shadow`` cast shadows.
         shadow_map_size: side of the map that each of them has in each world, texels, 64 to 8192. It covers what casts shadows. 256
             texels do for pictures of 64 pixels.
+        fog: things fade with distance as ``Scene.fog`` says.
 
     Raises:
         InvalidArgumentError: a number out of its range.
@@ -27,12 +28,14 @@ class RenderOptions:
     lod_pixels: float = 0.5
     shadows: bool = False
     shadow_map_size: int = 1024
+    fog: bool = False
 
     def __post_init__(self) -> None:
         if not self.lod_pixels >= 0:
             raise InvalidArgumentError(f"lod_pixels is {self.lod_pixels}; it must be 0 or more")
-        if not isinstance(self.shadows, bool):
-            raise InvalidArgumentError(f"shadows is {self.shadows!r}; it must be True or False")
+        for name in ("shadows", "fog"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}; it must be True or False")
         if require_integer(self.shadow_map_size, "shadow_map_size", lowest=64) > _LARGEST_MAP:
             raise InvalidArgumentError(f"shadow_map_size is {self.shadow_map_size}; it must be from 64 to {_LARGEST_MAP}")
 

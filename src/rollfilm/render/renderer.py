@@ -77,6 +77,8 @@ class BatchRenderer:
             raise InvalidArgumentError("cameras must be a sequence of CameraRequest, as in [CameraRequest('front', 256, 256)]")
         if not isinstance(options, RenderOptions):
             raise InvalidArgumentError(f"options is {type(options).__name__}; give rollfilm.render.RenderOptions")
+        if options.fog and scene.fog is None:
+            raise InvalidArgumentError("fog was asked for, but this scene has none; give it one: dataclasses.replace(scene, fog=Fog(...))")
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
         self._device = resolve_device(device)

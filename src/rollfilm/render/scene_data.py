@@ -192,7 +192,8 @@ def _pack_lights(data: SceneData, scene: Scene, device: wp.Device, num_worlds: i
     data.light_specular = _by_world([light.specular for light in lights], wp.vec3, device, 3, num_worlds)
     data.light_attenuation = _array([light.attenuation for light in lights], wp.vec3, device, 3)
     # a cone of 180 degrees is none: below every cosine that rounding can give
-    cone = [(np.cos(light.cutoff_rad) if light.cutoff_rad < np.pi - 1e-6 else -2.0, light.exponent) for light in lights]
+    cone = [(-2.0, 0.0) if light.kind == "point" else (np.cos(light.cutoff_rad), light.exponent) for light in lights]
+    cone = [(-2.0, e) if light.cutoff_rad > np.pi - 1e-6 else (c, e) for (c, e), light in zip(cone, lights, strict=True)]
     data.light_cone = _array(cone, wp.vec2, device, 2)
     data.light_spot = _array([light.kind != "directional" for light in lights], int, device)
     data.shadow_light = _array([i for i, light in enumerate(lights) if light.cast_shadow], int, device)
@@ -200,6 +201,15 @@ def _pack_lights(data: SceneData, scene: Scene, device: wp.Device, num_worlds: i
     data.head_ambient = wp.vec3(*head.ambient) if head else wp.vec3(0.0 if lights else 0.3)
     data.head_diffuse = wp.vec3(*head.diffuse) if head else wp.vec3(0.0)
     data.head_specular = wp.vec3(*head.specular) if head else wp.vec3(0.0)
+
+
+def _pack_atmosphere(data: SceneData, scene: Scene) -> None:  # pyright: ignore[reportInvalidTypeForm]
+    infinite = [i for i, geom in enumerate(scene.geoms) if geom.mesh < 0 and geom.plane_half_size == (0.0, 0.0)]
+    data.haze_plane = infinite[0] if infinite and scene.haze else -1
+    if scene.haze:
+        data.haze_width, data.haze_color = scene.haze.width, wp.vec3(*scene.haze.rgb)
+    if scene.fog:
+        data.fog_start, data.fog_end, data.fog_color = scene.fog.start_m, scene.fog.end_m, wp.vec3(*scene.fog.rgb)
 
 
 def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedScene:
@@ -216,6 +226,7 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
     _pack_lights(data, scene, device, num_worlds)
     data.near, data.far = scene.near_m, scene.far_m
     data.extent = scene.extent_m
+    _pack_atmosphere(data, scene)
     clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
     return PackedScene(
         data=data,

@@ -1,5 +1,6 @@
 """The engine-free description of what can be seen: meshes, materials, textures, lights, cameras."""
 
+from rollfilm.scene.atmosphere import Fog, Haze
 from rollfilm.scene.camera import Camera, Intrinsics
 from rollfilm.scene.deforming import DeformingMesh
 from rollfilm.scene.light import Headlight, Light
@@ -15,8 +16,10 @@ __all__ = [
     "BodyPoses",
     "Camera",
     "DeformingMesh",
+    "Fog",
     "Follow",
     "Geom",
+    "Haze",
     "Headlight",
     "Intrinsics",
     "Light",

@@ -16,17 +16,18 @@ class Light:
 
     Attributes:
         name: for messages, may be empty.
-        kind: ``"directional"``, or ``"spot"``: MuJoCo's positional light, whose cone may be as wide as everything.
+        kind: ``"directional"``; ``"spot"``, MuJoCo's positional light, whose cone may be as wide as everything; or ``"point"``, which
+            shines from a place to all sides alike.
         placement: where it is; it shines along its -z.
         ambient, diffuse, specular: its colours.
-        attenuation: constant, linear and quadratic factor (spot only).
+        attenuation: constant, linear and quadratic factor (spot and point).
         cutoff_rad: half the angle of the cone; pi for no cone (spot only).
         exponent: how the cone fades from its axis (spot only).
         cast_shadow: whether things in its way cast shadows.
     """
 
     name: str = ""
-    kind: Literal["directional", "spot"] = "directional"
+    kind: Literal["directional", "spot", "point"] = "directional"
     placement: Placement = field(default_factory=Placement)
     ambient: Color = (0.0, 0.0, 0.0)
     diffuse: Color = (0.7, 0.7, 0.7)

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from rollfilm.errors import InvalidArgumentError, ModelError
+from rollfilm.scene.atmosphere import Fog, Haze
 from rollfilm.scene.mujoco_checks import check_numbers
 from rollfilm.scene.mujoco_deforming import model_deforming
 from rollfilm.scene.mujoco_lights import model_cameras, model_headlight, model_lights
@@ -132,6 +133,8 @@ def load_scene(
         warnings=(*missing.warnings(), *warnings),
         deforming=deforming,
         num_path_points=num_path_points(model) if deforming else 0,
+        haze=Haze(vector3(model.vis.rgba.haze[:3]), float(model.vis.map.haze)),
+        fog=Fog(vector3(model.vis.rgba.fog[:3]), float(model.vis.map.fogstart) * extent, float(model.vis.map.fogend) * extent),
     )
 
 

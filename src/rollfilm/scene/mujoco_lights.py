@@ -4,6 +4,7 @@
 # pyright: reportAttributeAccessIssue=false
 
 import math
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -23,6 +24,12 @@ _FOLLOW = {
     int(mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM): Follow.TRACK_COM,
     int(mujoco.mjtCamLight.mjCAMLIGHT_TARGETBODY): Follow.TARGET_BODY,
     int(mujoco.mjtCamLight.mjCAMLIGHT_TARGETBODYCOM): Follow.TARGET_BODY_COM,
+}
+
+_KINDS: dict[int, Literal["directional", "spot", "point"]] = {
+    int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL): "directional",
+    int(mujoco.mjtLightType.mjLIGHT_SPOT): "spot",
+    int(mujoco.mjtLightType.mjLIGHT_POINT): "point",
 }
 
 #: What MuJoCo's renderer adds to everything where no light at all is on (``initLights`` in render_gl3.c).
@@ -51,13 +58,13 @@ def model_lights(model: mujoco.MjModel, warnings: list[str]) -> tuple[Light, ...
             warnings.append(f"light {name or i} does not shine: image lights are not drawn")
             continue
         if kind == mujoco.mjtLightType.mjLIGHT_POINT:
-            warnings.append(f"light {name or i} is a point light; it shines as a positional light without a cone")
+            warnings.append(f"light {name or i} is a point light: it shines to all sides, where MuJoCo's own renderer leaves it dark")
         # OpenGL takes cones of up to 90 degrees to each side, or none
         cone = float(model.light_cutoff[i]) if kind == mujoco.mjtLightType.mjLIGHT_SPOT else 180.0
         lights.append(
             Light(
                 name=name,
-                kind="directional" if kind == mujoco.mjtLightType.mjLIGHT_DIRECTIONAL else "spot",
+                kind=_KINDS[kind],
                 placement=_light_placement(model, i),
                 ambient=vector3(model.light_ambient[i]),
                 diffuse=vector3(model.light_diffuse[i]),

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.errors import NotFoundError
+from rollfilm.scene.atmosphere import Fog, Haze
 from rollfilm.scene.camera import Camera
 from rollfilm.scene.deforming import DeformingMesh
 from rollfilm.scene.light import Headlight, Light
@@ -89,6 +90,8 @@ class Scene:
         near_m: what lies nearer to a camera's plane is cut off.
         far_m: planes end there, and meshes that lie beyond it altogether are not seen.
         center, extent_m: (3,) middle and size of the model, as a free camera needs them.
+        haze: a band at the horizon of the first infinite plane, drawn where there is a skybox; None for none.
+        fog: what ``RenderOptions.fog`` switches on; None for none.
         warnings: what of the model is not drawn, in one line, and a line for each way in which the scene looks other than it.
     """
 
@@ -107,6 +110,8 @@ class Scene:
     warnings: tuple[str, ...] = ()
     deforming: tuple[DeformingMesh, ...] = ()
     num_path_points: int = 0
+    haze: Haze | None = None
+    fog: Fog | None = None
 
     def camera(self, name: str) -> Camera:
         """The camera called ``name``.

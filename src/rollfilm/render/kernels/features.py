@@ -20,6 +20,8 @@ class Features:
         bodies, distances, camera_normals, world_normals, positions: more outputs.
         dull: the headlight has no highlights, unless worlds have headlights of their own.
         shadows: the lights that cast shadows.
+        haze: the horizon of a plane is hazy.
+        fog: there is fog.
     """
 
     rgb: bool
@@ -34,6 +36,8 @@ class Features:
     cubes: bool = False
     flat: bool = False
     shadows: tuple[int, ...] = ()
+    haze: bool = False
+    fog: bool = False
     bodies: bool = False
     distances: bool = False
     camera_normals: bool = False

@@ -30,6 +30,7 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.shadow_share import point_shares
 from rollfilm.render.kernels.texture import mip_level, trilinear_face_unit, trilinear_unit
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
+from rollfilm.render.kernels.veil import make_horizon, veiling
 
 #: Threads of a block. Five blocks on a multiprocessor leave 96 registers a thread: fewer blocks wait too much, more spill too much.
 BLOCK = 128
@@ -42,6 +43,7 @@ def shade_kernel(features: Features):
     light = lighting(features.lights, features.headlights, features.dull)
     measure = measuring(features)
     make_plane, plane_key, surface_spot, make_point = sight(features)
+    veil = veiling(features, hardware=True)
     shadows = len(features.shadows)
     if shadows:
         shares_of_point = point_shares(features)
@@ -90,6 +92,8 @@ def shade_kernel(features: Features):
         first = rows * part
         end = wp.min(first + rows, batch.height)
         eye = make_eye(world, batch, v)
+        if wp.static(features.haze or features.fog):
+            horizon = make_horizon(scene, world, eye)
         plane = Plane()
         if wp.static(features.planes > 0):
             plane = make_plane(scene, world, eye, scene.plane[0])
@@ -130,6 +134,8 @@ def shade_kernel(features: Features):
                         surface = load_surface(scene, world, eye, key)
                         known = which
                     color = shade_pixel(scene, world, eye, surface, ray, seen_depth(key))
+                if wp.static(features.haze or features.fog):
+                    color = veil(scene, eye, horizon, ray, seen_depth(key), color)
                 pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
                 pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
                 pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))

@@ -28,6 +28,7 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.shadow_share import chunk_shares, shares_of
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
+from rollfilm.render.kernels.veil import chunk_veiling
 
 ROW_CHUNK = wp.constant(64)
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
@@ -107,6 +108,7 @@ def chunk_shading(features: Features):
         shares_of_chunk = chunk_shares(features)
         light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
         Shares = shares_of(shadows)
+    veil = chunk_veiling(features)
     # what each light adds is cut at 1 where there are shadows, else the sum of all
     brightest = wp.constant(1.0e30 if shadows else 1.0)
 
@@ -256,6 +258,8 @@ def chunk_shading(features: Features):
                     blue[j] = color[2]
                 j += 1
 
+        if wp.static(features.haze or features.fog):
+            red, green, blue = veil(scene, world, eye, depth, red, green, blue, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     @wp.func
@@ -349,6 +353,13 @@ def chunk_shading(features: Features):
                     green[j] = wp.min(green[j], brightest) * paint_g[j]
                     blue[j] = wp.min(blue[j], brightest) * paint_b[j]
                     j += 1
+        if wp.static(features.haze or features.fog):
+            away = ChunkOfFloats()
+            j = int(0)
+            while j < count:
+                away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
+                j += 1
+            red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     return shade_chunk, shade_plane

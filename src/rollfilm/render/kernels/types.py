@@ -71,6 +71,12 @@ class SceneData:
     own_head_specular: wp.array(dtype=wp.vec3)
     light_spot: wp.array(dtype=int)  # (lights,) 1 for those that shine from a place
     shadow_light: wp.array(dtype=int)  # lights that cast shadows
+    haze_plane: int  # the geom whose horizon is hazy, or -1
+    haze_width: float
+    haze_color: wp.vec3
+    fog_color: wp.vec3
+    fog_start: float  # metres
+    fog_end: float
     extent: float  # size of the model, metres
     near: float
     far: float
