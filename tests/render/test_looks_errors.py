@@ -185,6 +185,15 @@ def test_refused_looks_change_nothing(renderer):
     np.testing.assert_array_equal(renderer.render(still(looks_scene(), B))["front"].rgb, before)
 
 
+def test_looks_refused_for_a_bent_lens_change_nothing_either():
+    renderer = renderer_of(with_camera(looks_scene(), "front", fx=4.0, fisheye=(0.0, 0.0, 0.0, 0.0)))
+    before = renderer.render(still(looks_scene(), B))["front"].rgb.copy()
+    with pytest.raises(InvalidArgumentError, match="'front', whose lens bends straight lines"):
+        renderer.set_looks(WorldLooks(geom_rgba={"floor": RGBA}, camera_fov_y_rad={"front": YES * 1.0}))
+    np.testing.assert_array_equal(renderer.render(still(looks_scene(), B))["front"].rgb, before)
+    renderer.close()
+
+
 def test_a_closed_renderer_takes_no_looks():
     renderer = renderer_of()
     renderer.close()

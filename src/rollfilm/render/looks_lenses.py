@@ -8,7 +8,6 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from rollfilm.errors import InvalidArgumentError
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.types import Lens
 from rollfilm.render.looks_scene import Columns
@@ -53,10 +52,6 @@ def _lens_values(camera: Camera, index: int, found: Mapping[str, Columns], size:
     for field in ("camera_fov_y_rad", "camera_intrinsics"):
         if field not in found or index not in found[field].index:
             continue
-        if camera.bends:
-            raise InvalidArgumentError(
-                f"{field} names camera {camera.name!r}, whose lens bends straight lines; all worlds share such a lens"
-            )
         given = found[field].values[:, found[field].index.tolist().index(index)].astype(np.float64)
         if field == "camera_fov_y_rad":
             scale = np.array([0.5 * height / math.tan(0.5 * angle) for angle in given])

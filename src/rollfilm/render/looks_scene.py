@@ -159,6 +159,10 @@ class LooksResolver:
                 name = self._cameras[i].name
                 if self._cameras[i].orthographic:
                     raise InvalidArgumentError(f"{field} of {name!r} would have no effect: the camera is orthographic")
+                if self._cameras[i].bends:
+                    raise InvalidArgumentError(
+                        f"{field} names camera {name!r}, whose lens bends straight lines; all worlds share such a lens"
+                    )
                 if i in named:
                     raise InvalidArgumentError(f"camera_fov_y_rad of {name!r} would have no effect beside its camera_intrinsics; give one")
                 named.add(i)
