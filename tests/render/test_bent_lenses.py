@@ -13,7 +13,7 @@ from render.test_outputs import EVERY
 from render.test_visibility import soup
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks
-from rollfilm.scene import Camera, Placement
+from rollfilm.scene import Camera, Fog, Placement
 from rollfilm.scene.distortion import pixel_directions
 from rollfilm.scene.primitives import box
 
@@ -143,6 +143,18 @@ def test_a_lens_that_does_not_bend_is_a_pinhole(shadows):
     assert (np.abs(plain["rgb"] - straight["rgb"]).max(axis=-1)[same] <= 3).mean() > 0.97
     assert np.isclose(plain["depth_m"], straight["depth_m"], rtol=1e-4)[same].mean() > 0.97
     assert (np.abs(plain["normal_camera"] - straight["normal_camera"]).max(axis=-1)[same] < 0.02).mean() > 0.95
+
+
+def test_fog_grows_with_the_distance_along_the_ray():
+    scene = replace(moving_scene(), fog=Fog((0.5, 0.6, 0.7), 1.0, 4.0))
+    camera = bent("fisheye", scene.camera("front"))
+    source = worlds(random_poses(1), [0])
+    clear, foggy = (shot(scene, camera, *SIZE, EVERY, source=source, fog=fog) for fog in (False, True))
+    there = clear["geom_id"] >= 0
+    part = np.clip((4.0 - clear["ray_distance_m"]) / 3.0, 0, 1)[..., None]
+    want = 255 * np.array((0.5, 0.6, 0.7)) * (1 - part) + part * clear["rgb"]
+    assert np.abs(foggy["rgb"] - want)[there].max() <= 1.5
+    assert (part[there] < 0.9).any()
 
 
 def test_batch_size_slot_threads_and_other_outputs_change_nothing():

@@ -42,6 +42,7 @@ from rollfilm.render.kernels.types import (
     layer,
     surface_key,
 )
+from rollfilm.render.kernels.veil import make_horizon, veiling
 from rollfilm.render.kernels.whole_view import raster_view
 
 
@@ -122,6 +123,7 @@ def lens_kernel(features: Features, *, hardware: bool):
     load_surface, background = shading(features, hardware=hardware)
     light = lighting(features.lights, features.headlights, features.dull)
     measure = measuring(features)
+    veil = veiling(features, hardware=hardware)
     shadows = len(features.shadows)
     if shadows:
         shares_of_point = point_shares(features)
@@ -200,6 +202,8 @@ def lens_kernel(features: Features, *, hardware: bool):
                 color = background(scene, eye, ray)
             else:
                 color = shade_pixel(scene, world, eye, surface, ray, table[3], seen_depth(key))
+            if wp.static(features.haze or features.fog):
+                color = veil(scene, eye, make_horizon(scene, world, eye), ray, seen_depth(key), color)
             pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
             pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
             pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
