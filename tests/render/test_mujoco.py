@@ -142,3 +142,28 @@ def test_colors_are_those_of_mujocos_renderer(mixed, mujoco_picture, name):
     }
     for what, picture in wrong.items():
         assert difference(picture, want) > MOST_DIFFERENT, what
+
+
+def test_mirrored_and_degenerate_meshes_are_right_side_out(mujoco_picture):
+    """A negative scale turns triangles inside out unless their corners are turned too; a triangle without area is nothing."""
+    faces = "0 2 1 0 1 3 0 3 2 1 2 3 1 1 2"
+    scales = ("1 1 1", "-1 1 1", "1 -1 1.5", "-1 -1 -1", "-1 -1 1")
+    meshes = "".join(
+        f'<mesh name="m{i}" vertex="0 0 0 .4 0 0 0 .3 0 0 0 .5" face="{faces}" scale="{scale}" inertia="shell"/>'
+        for i, scale in enumerate(scales)
+    )
+    geoms = "".join(f'<geom type="mesh" mesh="m{i}" pos="{i - 2} 0 0" euler="20 30 40" rgba=".7 .5 .3 1"/>' for i in range(len(scales)))
+    xml = f"""<mujoco><visual><quality offsamples="0"/></visual><statistic center="0 0 0" extent="3"/><asset>{meshes}</asset><worldbody>
+      <light pos="1 -3 4" dir="-.2 .6 -1" directional="true"/>{geoms}<camera name="front" pos="0 -3 2" xyaxes="1 0 0 0 .55 .83"/>
+    </worldbody></mujoco>"""
+    engine = MujocoEngine(xml, 1)
+    want = mujoco_picture(engine.model, "front", 120, 320)
+    renderer = BatchRenderer(
+        engine.scene, 1, [CameraRequest("front", 120, 320, ("rgb", "segmentation"))], options=RenderOptions(lod_pixels=0)
+    )
+    frame = renderer.render(engine)["front"]
+    got, ids = frame.rgb[0].copy(), frame.segmentation[0].copy()
+    renderer.close()
+    engine.close()
+    assert set(np.unique(ids)) == {-1, 0, 1, 2, 3, 4}
+    assert (np.abs(got.astype(int) - want).max(axis=-1) > 6).mean() < 0.01

@@ -170,3 +170,11 @@ def test_point_lights_haze_and_fog():
     assert any("bulb" in line and "MuJoCo" in line for line in scene.warnings)
     assert (scene.haze.width, scene.fog.start_m, scene.fog.end_m) == pytest.approx((0.4, 4.0, 16.0))
     np.testing.assert_allclose((scene.haze.rgb, scene.fog.rgb), ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), rtol=1e-6)
+
+
+def test_an_image_light_is_named_with_what_is_not_drawn():
+    model = load_model('<mujoco><worldbody><light name="sky"/><light/><site/></worldbody></mujoco>')
+    model.light_type[0] = mujoco.mjtLightType.mjLIGHT_IMAGE
+    scene = load_scene(model)
+    assert scene.warnings == ("not drawn: light 'sky' (image lights do not shine); 1 sites (site_groups asks for them)",)
+    assert len(scene.lights) == 1

@@ -35,10 +35,6 @@ def deforming_bytes(scene: Scene) -> int:
     return total
 
 
-#: Where path points are that nobody knows: beyond what any camera sees, and without width.
-NOWHERE = wp.vec4(0.0, 0.0, 1.0e9, 0.0)
-
-
 class Deformation:
     """The deforming meshes of all worlds. :meth:`launch` puts them where the bodies are.
 
@@ -51,6 +47,8 @@ class Deformation:
         self._scene, self._num_worlds, self._device = scene, num_worlds, device
         self._data = data
         self._deforming = Deforming()
+        # where path points are that nobody knows: without width, so that nothing is drawn there
+        self._nowhere = wp.vec4(*scene.center, 0.0)
         self._num_points = sum(len(d.bone_first) - 1 for d in scene.deforming)
         self._pack()
         self._make_room()
@@ -69,7 +67,7 @@ class Deformation:
         if poses.path is None:
             if not self._without_path:
                 warnings.warn("tendons around geoms are not drawn: the poses came without their paths", RuntimeWarning, stacklevel=3)
-                self._deforming.path.fill_(NOWHERE)
+                self._deforming.path.fill_(self._nowhere)
             self._without_path = True
             return
         self._without_path = False
@@ -133,7 +131,7 @@ class Deformation:
         deforming.num_vertices, deforming.num_meshes = vertices, len(scene.deforming)
         deforming.num_triangles = sum(len(part) for part in parts["triangle"])
         worlds = self._num_worlds
-        deforming.path = wp.full((worlds, scene.num_path_points), NOWHERE, dtype=wp.vec4, device=device)
+        deforming.path = wp.full((worlds, scene.num_path_points), self._nowhere, dtype=wp.vec4, device=device)
         deforming.point = wp.zeros((worlds, points), dtype=wp.vec4, device=device)
         deforming.point_normal = wp.zeros((worlds, points), dtype=wp.vec3, device=device)
         deforming.low = wp.zeros((worlds, deforming.num_meshes, LANES), dtype=wp.vec3, device=device)

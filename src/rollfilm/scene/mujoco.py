@@ -113,7 +113,7 @@ def load_scene(
     require_readable(model, geoms)
     _warn_of_translucent(geoms, warnings)
     cameras = model_cameras(model)
-    lights = model_lights(model, warnings)
+    lights = model_lights(model, warnings, missing)
     extent = float(model.stat.extent)
     if model.nsite and not site_groups:
         missing.add(f"{model.nsite} sites", "site_groups asks for them")

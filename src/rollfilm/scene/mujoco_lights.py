@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rollfilm import geometry
 from rollfilm.scene.camera import Camera
 from rollfilm.scene.light import Headlight, Light
+from rollfilm.scene.mujoco_missing import Missing
 from rollfilm.scene.mujoco_values import vector3, vector4
 from rollfilm.scene.placement import Follow, Placement
 
@@ -46,8 +47,8 @@ def model_headlight(model: mujoco.MjModel, lights: tuple[Light, ...]) -> Headlig
     return Headlight(ambient=_AMBIENT_WITHOUT_LIGHTS, diffuse=(0.0, 0.0, 0.0), specular=(0.0, 0.0, 0.0))
 
 
-def model_lights(model: mujoco.MjModel, warnings: list[str]) -> tuple[Light, ...]:
-    """The lights that are on. Kinds that a Phong model cannot express add a warning."""
+def model_lights(model: mujoco.MjModel, warnings: list[str], missing: Missing) -> tuple[Light, ...]:
+    """The lights that are on. Kinds that a Phong model cannot express add a warning, or are ``missing``."""
     lights = []
     for i in range(model.nlight):
         if not model.light_active[i]:
@@ -55,7 +56,7 @@ def model_lights(model: mujoco.MjModel, warnings: list[str]) -> tuple[Light, ...
         name = model.light(i).name
         kind = int(model.light_type[i])
         if kind == mujoco.mjtLightType.mjLIGHT_IMAGE:
-            warnings.append(f"light {name or i} does not shine: image lights are not drawn")
+            missing.add(f"light {name!r}" if name else f"light {i}", "image lights do not shine")
             continue
         if kind == mujoco.mjtLightType.mjLIGHT_POINT:
             warnings.append(f"light {name or i} is a point light: it shines to all sides, where MuJoCo's own renderer leaves it dark")
