@@ -7,6 +7,7 @@ from render.scenes import HERE, look, scene_of, shot
 from render.test_textures import FLAT_LIGHT, PAPER, checker
 from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
+from rollfilm.render.scene_data import _images
 from rollfilm.scene import Geom, Material, Texture, primitives
 from rollfilm.scene.mujoco import load_model
 
@@ -114,3 +115,31 @@ def test_the_size_of_a_cube_textures_level_follows_the_pixel():
     want = faces[4, ..., 0].reshape(pixels, 4, pixels, 4).mean(axis=(1, 3))
     assert np.abs(got[1:-1, 1:-1] - want[1:-1, 1:-1]).max() <= 3
     assert want.std() > 10
+
+
+@pytest.mark.parametrize("size", [64, 100, 127])
+def test_levels_of_images_of_any_size_look_as_in_mujoco(mujoco_picture, size):
+    """A checkered floor at a flat angle: most of it is seen in levels whose sizes are halves rounded down."""
+    model = load_model(f"""<mujoco>
+      <visual><headlight ambient="1 1 1" diffuse="0 0 0" specular="0 0 0"/><quality offsamples="0"/></visual>
+      <statistic center="0 0 0" extent="3"/>
+      <asset><texture name="t" type="2d" builtin="checker" rgb1="0 0 0" rgb2=".8 .8 .8" width="{size}" height="{size}"/>
+        <texture name="other" type="cube" builtin="flat" width="8" height="8"/>
+        <material name="m" texture="t" texrepeat="12 12"/><material name="other" texture="other"/></asset>
+      <worldbody><geom name="floor" type="plane" size="5 5 .1" material="m"/><geom size=".01" pos="0 0 -9" material="other"/>
+        <camera name="above" pos="0 -5 1" xyaxes="1 0 0 0 .3 1"/></worldbody></mujoco>""")
+    got, ids = pictures_of(model, 120, 160)
+    want = mujoco_picture(model, "above", 120, 160)
+    assert (ids == 0).mean() > 0.3
+    assert np.abs(got.astype(int) - want)[ids == 0].mean() < 6
+
+
+def test_a_line_in_the_middle_of_an_odd_image_stays_bright():
+    pixels = np.zeros((127, 127, 3), np.uint8)
+    pixels[63] = 255
+    levels = _images(Texture("line", "2d", pixels), True)
+    assert [level.shape[:2] for level in levels] == [(n, n) for n in (127, 63, 31, 15, 7, 3, 1)]
+    assert [int(level.max()) for level in levels] == [255] * 7
+    even = np.random.default_rng(4).integers(0, 256, (8, 4, 3)).astype(np.uint8)
+    second = _images(Texture("even", "2d", even), True)[1]
+    np.testing.assert_array_equal(second, np.rint(even.reshape(4, 2, 2, 2, 3).astype(float).mean(axis=(1, 3))))

@@ -132,6 +132,23 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: in
     data.plane = _array([i for i, g in enumerate(geoms) if g.mesh < 0], int, device)
 
 
+def _half(images: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+    """Images with half as many rows or columns, rounded down, each from the two nearest to its middle.
+
+    Sizes are OpenGL's, which leaves open how an odd number of rows becomes one less than half. Mesa, with which MuJoCo draws where there
+    is no GPU, interpolates, so that a line in the middle of an image stays as bright as it is.
+    """
+    size = images.shape[axis]
+    if size == 1:
+        return images
+    middle = (np.arange(size // 2) + 0.5) * (size / (size // 2)) - 0.5
+    first = np.floor(middle).astype(int)
+    shape = [1] * images.ndim
+    shape[axis] = -1
+    share = (middle - first).astype(np.float32).reshape(shape)
+    return np.take(images, first, axis) * (1 - share) + np.take(images, np.minimum(first + 1, size - 1), axis) * share
+
+
 def _images(texture: Texture, on_geoms: bool) -> list[NDArray[np.uint8]]:
     """The images of a texture, (H, W, 3): all mip levels from the finest on, six faces a level if it is a cube.
 
@@ -141,10 +158,7 @@ def _images(texture: Texture, on_geoms: bool) -> list[NDArray[np.uint8]]:
     levels = [*image]
     image = image.astype(np.float32)
     while max(image.shape[1:3]) > 1 and (on_geoms or texture.kind != "skybox"):
-        # an odd last row or column counts twice, so that every size has a next one
-        image = np.pad(image, ((0, 0), (0, image.shape[1] % 2), (0, image.shape[2] % 2), (0, 0)), mode="edge")
-        n, h, w = image.shape[0], image.shape[1] // 2, image.shape[2] // 2
-        image = image.reshape(n, h, 2, w, 2, 3).mean(axis=(2, 4))
+        image = _half(_half(image, 1), 2)
         levels += [*np.rint(image).astype(np.uint8)]
     return levels
 
