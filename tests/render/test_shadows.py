@@ -14,7 +14,6 @@ from rollfilm import geometry
 from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, budget, shadows
-from rollfilm.render.device import resolve_device
 from rollfilm.scene import Headlight, Light
 from rollfilm.scene.primitives import box, sphere
 
@@ -244,10 +243,10 @@ def test_shadows_change_colors_and_nothing_else(poses, reference):
 
 def test_memory_counts_maps(monkeypatch):
     needed = {}
-    monkeypatch.setattr(budget, "require_memory", lambda bytes, what, available: needed.setdefault(size, bytes))
+    monkeypatch.setattr(budget, "require_memory", lambda bytes, *_, **__: needed.setdefault(size, bytes))
     for size in (None, 64, 1024):
         options = RenderOptions(shadows=size is not None, shadow_map_size=size or 1024)
-        budget.require_room(moving_scene(), 3, [CameraRequest("front", 8, 8)], resolve_device("cpu"), 1, options)
+        BatchRenderer(moving_scene(), 3, [CameraRequest("front", 8, 8)], num_threads=1, options=options).close()
     # two lights in three worlds
     assert needed[1024] - needed[None] >= 3 * 2 * 4 * 1024**2
     assert 3 * 2 * 4 * 64**2 <= needed[64] - needed[None] < 3 * 2 * 4 * 128**2
