@@ -2,7 +2,7 @@
 
 For each line on its input, a JSON list [model.mjb, camera, height, width, picture.npy, options], it writes the picture and answers with a
 line. Options: "qpos", "frame" (a ``mjtFrame``), "sites" (false to leave them out), "effects" (those of SHADOW, REFLECTION, HAZE and FOG
-that are on), and "segmentation" for ids and types of objects, (H, W, 2), instead of colours.
+that are on), and "segmentation" for ids and types of objects, (H, W, 2), or "depth" for metres, instead of colours.
 """
 
 import json
@@ -25,6 +25,8 @@ def paint(path: str, camera: int | str, height: int, width: int, target: str, op
     with mujoco.Renderer(model, height, width) as renderer:
         if options.get("segmentation"):
             renderer.enable_segmentation_rendering()
+        if options.get("depth"):
+            renderer.enable_depth_rendering()
         renderer.update_scene(data, camera, shown)
         for name in ("SHADOW", "REFLECTION", "HAZE", "FOG"):
             renderer.scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{name}")] = name in options.get("effects", ())

@@ -16,8 +16,11 @@ from full_disk import files_of_at_most
 from rollfilm.cli import main
 from rollfilm.cli.free_camera import free_camera
 from rollfilm.cli.png import write_png
+from rollfilm.cli.render import poses_of
+from rollfilm.engines.still import StillPoses
 from rollfilm.geometry import quat_rotate
-from rollfilm.scene.mujoco import load_scene
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
+from rollfilm.scene.mujoco import load_model, load_scene
 
 TWO_CAMERAS = """
 <mujoco>
@@ -125,12 +128,30 @@ def test_groups_are_shown_as_asked(model, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        ([], {}),
+        (["--no-shadows", "--samples", "1", "--no-reflections"], {"shadows": False, "samples": 1, "reflections": False}),
+    ],
+)
+def test_pictures_look_as_mujocos_unless_told_otherwise(model, tmp_path, words, changes):
+    assert main(["render", str(model), "--camera", "side", "--size", "33x21", "--out", str(tmp_path / "a.png"), *words]) == 0
+    scene = load_scene(str(model))
+    options = RenderOptions.mujoco_look(**changes)
+    renderer = BatchRenderer(scene, 1, [CameraRequest("side", 21, 33)], options=options)
+    rgb = renderer.render(StillPoses(scene, poses_of(load_model(model), "")))["side"].rgb[0]
+    renderer.close()
+    np.testing.assert_array_equal(read(tmp_path / "a.png"), rgb)
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["MODEL", "--camera", "top"], "no camera 'top' in this model; choose from free, side, arm/top"),
         (["MODEL", "--size", "0"], "from 1 to 16384"),
         (["MODEL", "--size", "100000"], "from 1 to 16384"),
         (["MODEL", "--size", "wide"], "WIDTHxHEIGHT"),
+        (["MODEL", "--samples", "3"], "choose from 1, 4, 16"),
         (["MODEL", "--keyframe", "gone"], "choose from away"),
         (["MODEL", "--keyframe", "1"], "choose from away"),
         (["MODEL", "--geom-groups", "6"], "from 0 to 5"),

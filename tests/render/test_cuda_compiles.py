@@ -6,7 +6,9 @@ import pytest
 import warp as wp
 
 from rollfilm.render.kernels import active, batch, deform, place, shadow_batch
+from rollfilm.render.kernels.composite_column import composite_kernel
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.kept_batch import kept_stages
 from rollfilm.render.kernels.layout import layout_kernel
 from rollfilm.render.kernels.lens import lens_kernel
 from rollfilm.render.kernels.shade_column import shade_kernel
@@ -45,6 +47,9 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
         lambda: layout_kernel("float16", normalised=True, yuv=False).module,
         lambda: layout_kernel("uint8", normalised=False, yuv=True).module,
         lambda: active.stamp.module,
+        lambda: composite_kernel(dataclasses.replace(SHADOWS, samples=4)).module,
+        lambda: composite_kernel(dataclasses.replace(SHADOWS, samples=16, translucent=True, blend_twice=True, mirror=True)).module,
+        lambda: kept_stages(layered=True, mirrored=True, translucent=True, flat=False).triangles.module,
     ],
     ids=[
         "stages",
@@ -59,6 +64,9 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
         "planes",
         "yuv",
         "active",
+        "4 samples",
+        "layers and mirror",
+        "stages of layers",
     ],
 )
 def test_kernels_compile_for_a_gpu(module, tmp_path):

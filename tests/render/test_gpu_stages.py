@@ -4,19 +4,23 @@ Texture units are all that a CPU lacks, so the scene has no textures and no sky.
 """
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import warp as wp
 
+from render.composites import MODEL
 from render.looks_scene import looks_scene, with_geom
 from render.moving import ALL, moving_scene, random_poses, worlds
+from render.scenes import still
 from render.test_outputs import EVERY
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks, cuda
 from rollfilm.render.active import Schedule
 from rollfilm.scene import Fog
+from rollfilm.scene.mujoco import load_scene
 
 NUM_WORLDS = 5
 CAMERAS = (("front", 37, 90), ("rider", 24, 31), ("above", 37, 90))
@@ -44,6 +48,14 @@ def renderer(request):
     requests += [CameraRequest(dataclasses.replace(front, name=name, **lens), 37, 90, EVERY) for name, lens in lenses.items()]
     renderer = BatchRenderer(plain_scene(), NUM_WORLDS, requests, options=request.param)
     renderer.options = request.param
+    yield renderer
+    renderer.close()
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    requests = [CameraRequest(name, height, width, ALL) for name, height, width in CAMERAS]
+    renderer = BatchRenderer(plain_scene(), NUM_WORLDS, requests, options=RenderOptions(samples=4))
     yield renderer
     renderer.close()
 
@@ -77,14 +89,54 @@ def copied(frames):
     ids=str,
 )
 def test_stages_give_the_same_bytes_whatever_overflows(renderer, monkeypatch, limits):
+    check_stages(renderer, monkeypatch, limits)
+
+
+FEW_LIMITS = pytest.mark.parametrize(
+    "limits", [{}, {"MAX_CLUSTERS": 1, "MAX_SMALL": 1, "MAX_TILES": 1}, {"VISIBILITY_BYTES": 3 * 8 * 37 * 90}], ids=str
+)
+
+
+@FEW_LIMITS
+def test_stages_give_the_same_bytes_with_samples(sampled, monkeypatch, limits):
+    check_stages(sampled, monkeypatch, limits)
+
+
+@pytest.fixture(scope="module")
+def composed():
+    """Glass, a mirror, and a view from below the floor."""
+    scene = load_scene(MODEL.format(samples=4, floor=0.3, table=0, glass="glass"))
+    requests = [CameraRequest(name, 31, 70, ALL) for name in ("front", "below")]
+    renderer = BatchRenderer(replace(scene, skybox=-1), 2, requests, options=RenderOptions(samples=4, reflections=True))
+    yield renderer
+    renderer.close()
+
+
+@FEW_LIMITS
+def test_stages_give_the_same_bytes_of_several_surfaces(composed, monkeypatch, limits):
+    source = still(composed._scene, 2)
+    check_stages(composed, monkeypatch, limits, lambda seed: copied(composed.render(source)), 1)
+
+
+def test_stages_give_the_same_bytes_of_a_plane_from_behind(monkeypatch):
+    scene = replace(load_scene(MODEL.format(samples=1, floor=0, table=0, glass="solid")), skybox=-1)
+    renderer = BatchRenderer(scene, 1, [CameraRequest(name, 31, 70, ALL) for name in ("front", "below")])
+    check_stages(renderer, monkeypatch, {}, lambda seed: copied(renderer.render(still(scene))), 2)
+    renderer.close()
+
+
+def check_stages(renderer, monkeypatch, limits, film=None, states=3):
+    """Hold the stages to the CPU's bytes, with other limits of ``cuda``."""
     device = wp.get_device("cpu")
     monkeypatch.setattr(device, "sm_count", 1)
     for name, value in limits.items():
         monkeypatch.setattr(cuda, name, value)
     packed = renderer._packed
-    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, renderer.options)
-    for seed in range(3):  # the visibility buffer must come back empty from each
-        want = render(renderer, seed)
+    options = getattr(renderer, "options", RenderOptions())
+    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, options)
+    film = film or (lambda seed: render(renderer, seed))
+    for seed in range(states):  # the visibility buffer must come back empty from each
+        want = film(seed)
         for batch in renderer._batches:
             for picture in batch._outputs.values():
                 picture.fill_(7)
@@ -137,7 +189,8 @@ def test_stages_film_the_worlds_and_cameras_that_are_due(renderer, monkeypatch, 
     for name, value in limits.items():
         monkeypatch.setattr(cuda, name, value)
     packed = renderer._packed
-    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, renderer.options)
+    options = getattr(renderer, "options", RenderOptions())
+    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, options)
     due = [i != 1 for i in range(len(renderer._batches))]
     left_out = {member.request.name for batch, is_due in zip(renderer._batches, due, strict=True) if not is_due for member in batch.members}
     assert left_out

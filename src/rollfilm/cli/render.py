@@ -18,6 +18,7 @@ from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
 from rollfilm.host import host_array
 from rollfilm.render.frames import CameraFrames
+from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import BodyPoses, Camera, Scene
 
@@ -34,10 +35,11 @@ MAX_MILLIMETRES = 65535
 class Render:
     """Take a picture of any MuJoCo model, with each of its cameras.
 
-    A model without cameras is seen from a free camera that frames it, as in MuJoCo's viewer. One camera writes the file that
-    --out names; several write one file each, with the name of the camera before the suffix. --depth adds NAME-depth.npy (float32
-    metres along the optical axis, 0 where nothing was hit) and NAME-depth.png (16-bit millimetres); --segmentation adds
-    NAME-segmentation.npy (int32 geom ids, -1 where nothing was hit) and a NAME-segmentation.png in colours.
+    The picture looks as mujoco.Renderer's: with shadows, 4 samples a pixel and reflections, unless told otherwise. A model without
+    cameras is seen from a free camera that frames it, as in MuJoCo's viewer. One camera writes the file that --out names; several
+    write one file each, with the name of the camera before the suffix. --depth adds NAME-depth.npy (float32 metres along the optical
+    axis, 0 where nothing was hit) and NAME-depth.png (16-bit millimetres); --segmentation adds NAME-segmentation.npy (int32 geom
+    ids, -1 where nothing was hit) and a NAME-segmentation.png in colours.
     """
 
     model: tyro.conf.Positional[Path]
@@ -62,6 +64,12 @@ class Render:
     """groups of sites to show; none if left out"""
     frames: str = ""
     """whose axes to show: world, body, geom or site"""
+    shadows: bool = True
+    """draw shadows"""
+    samples: int = 4
+    """samples of a pixel's colour: 1, 4 or 16"""
+    reflections: bool = True
+    """show what the first reflecting plane or box mirrors"""
 
     def run(self) -> int:
         """Render and write, and say what was written."""
@@ -71,6 +79,7 @@ class Render:
         sites = parse_integers(self.site_groups, option="--site-groups", lowest=0, highest=5) if self.site_groups else ()
         if self.out.suffix.lower() != ".png":
             raise InvalidArgumentError(f"--out {self.out}: pictures are PNG files; give a name that ends in .png")
+        options = RenderOptions.mujoco_look(shadows=self.shadows, samples=self.samples, reflections=self.reflections)
         from rollfilm.scene.mujoco import load_model, load_scene
 
         quiet_mujoco()
@@ -88,7 +97,7 @@ class Render:
 
         quiet_warp()
         with announcing_compilation():
-            renderer = BatchRenderer(scene, 1, requests, device=self.device)
+            renderer = BatchRenderer(scene, 1, requests, device=self.device, options=options)
         frames = renderer.render(poses)
         pictures = {request.name: _on_host(frames[request.name]) for request in requests}
         rendered = time.perf_counter()

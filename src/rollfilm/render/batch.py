@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
+from rollfilm.render.composite import Composite
 from rollfilm.render.faces import LensPlan, plan_lens
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
@@ -73,7 +74,8 @@ class CameraBatch:
         members: the cameras.
         views: the structure that kernels take.
         pictures: the arrays that kernels write.
-        features: what the shading kernel is specialised for.
+        features: what the shading kernel is specialised for, None if there is nothing for it to do.
+        composite: how colours are made where it does not make them.
         num_views: cameras times worlds.
         layout: what lays out the colours after shading, None where they stay as they are.
         faces: of a bent lens (then there is one camera), the views that its triangles are rasterised to: view ``v`` is face ``v // B`` in
@@ -84,7 +86,8 @@ class CameraBatch:
     members: tuple[CameraMember, ...]
     views: ViewBatch  # pyright: ignore[reportInvalidTypeForm]
     pictures: Pictures  # pyright: ignore[reportInvalidTypeForm]
-    features: Features
+    features: Features | None
+    composite: Composite | None
     num_views: int
     layout: LayoutStage | None
     faces: "ViewBatch | None"  # pyright: ignore[reportInvalidTypeForm]
@@ -109,7 +112,7 @@ class CameraBatch:
         views.camera = wp.array(np.array([m.index for m in members], np.int32), dtype=int, device=device)
         views.lens = _pack_lenses(members, device)
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
-        views.height, views.width, views.lod_pixels = height, width, options.lod_pixels
+        views.height, views.width, views.scale, views.lod_pixels = height, width, 1.0, options.lod_pixels
         num_views = num_worlds * len(members)
         pictures, switches = _allocate_pictures(request, num_views, bound or {}, device)
         features = Features(
@@ -126,6 +129,12 @@ class CameraBatch:
             haze=data.haze_plane >= 0 and data.skybox >= 0 and not members[0].camera.orthographic,
             fog=options.fog,
         )
+        composite = None
+        if members[0].plan is None:
+            composite = Composite.build(request, views, features, packed.surfaces, options)
+        plain = features
+        if composite is not None and not composite.features.rare:
+            plain = replace(features, rgb=False, shadows=()) if set(asked) != {"rgb"} else None
         stage = None
         outputs = {name: getattr(pictures, OUTPUTS[name].picture) for name in asked}
         if request.rgb_layout != "nhwc_uint8":
@@ -133,7 +142,8 @@ class CameraBatch:
             outputs["rgb"] = stage.array
         plan = members[0].plan
         faces = None if plan is None else _pack_faces(plan, views, device)
-        return cls(tuple(members), views, pictures, features, num_views, stage, faces, plan.num_faces if plan else 0, outputs)
+        num_faces = plan.num_faces if plan else 0
+        return cls(tuple(members), views, pictures, plain, composite, num_views, stage, faces, num_faces, outputs)
 
     def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
@@ -144,15 +154,28 @@ class CameraBatch:
 
     def with_own(self, groups: frozenset[str]) -> "CameraBatch":
         """The same, its kernels specialised for what worlds have of their own (``LookBuffers.groups``)."""
+
+        def own(features: Features) -> Features:
+            textures = features.textures or "texture" in groups
+            return replace(features, textures=textures, sizes="size" in groups, headlights="head" in groups)
+
         return replace(
             self,
-            features=replace(
-                self.features,
-                textures=self.features.textures or "texture" in groups,
-                sizes="size" in groups,
-                headlights="head" in groups,
-            ),
+            features=None if self.features is None else own(self.features),
+            composite=None if self.composite is None else replace(self.composite, features=own(self.composite.features)),
         )
+
+    @property
+    def shadowed(self) -> bool:
+        """Whether shadow maps are looked up for its colours."""
+        return any(part is not None and bool(part.shadows) for part in (self.features, self.composite and self.composite.features))
+
+    @property
+    def keys(self) -> int:
+        """Keys that a view takes in a visibility buffer."""
+        if self.faces:
+            return self.num_faces * self.views.face_size
+        return max(self.views.height * self.views.width, self.composite.keys if self.composite else 0)
 
     def frames(self) -> dict[str, CameraFrames]:
         """The pictures by camera, as views of the arrays that kernels write."""

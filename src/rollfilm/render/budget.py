@@ -6,6 +6,7 @@ import warp as wp
 
 from rollfilm.memory import require_memory
 from rollfilm.render.batch import CameraMember, picture_bytes
+from rollfilm.render.composite import SceneSurfaces, composite_keys
 from rollfilm.render.cuda import VISIBILITY_BYTES
 from rollfilm.render.deform import deforming_bytes
 from rollfilm.render.options import RenderOptions
@@ -51,13 +52,16 @@ def require_room(
     """
     requests = [member.request for group in groups for member in group]
     plans = [member.plan for group in groups for member in group if member.plan is not None]
-    pixels = [_visibility_pixels(group[0]) for group in groups]
+    surfaces = SceneSurfaces.of(scene)
+    plain = [_visibility_pixels(group[0]) for group in groups]
+    composite = [0 if group[0].plan else composite_keys(group[0].request, surfaces, options) for group in groups]
     tables = sum(plan.ray.nbytes + plan.pixel.nbytes for plan in plans)
     if device.is_cuda:
         views = [num_worlds * len(group) for group in groups]
-        visibility = max(_KEY_BYTES * n * max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(pixels, views, strict=True))
+        keys = [max(p, k) for p, k in zip(plain, composite, strict=True)]
+        visibility = max(_KEY_BYTES * n * max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(keys, views, strict=True))
     else:
-        visibility = num_threads * _KEY_BYTES * sum(pixels)
+        visibility = num_threads * _KEY_BYTES * (sum(plain) + sum(composite))
     needed = picture_bytes(requests, num_worlds) - given + tables + visibility + num_worlds * world_bytes(scene, len(requests))
     if any("rgb" in request.outputs for request in requests):
         needed += map_bytes(num_worlds, sum(light.cast_shadow for light in scene.lights), options, is_cuda=device.is_cuda)

@@ -10,11 +10,12 @@ import warp as wp
 
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.deform import Deformation
+from rollfilm.render.kernels.composite_view import composite_view_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.raster_many import STEP
 from rollfilm.render.kernels.shade_row import ROW_CHUNK
 from rollfilm.render.kernels.shadow_map import draw_maps
-from rollfilm.render.kernels.types import SceneData, WorldData
+from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData
 from rollfilm.render.kernels.whole_view import whole_view_kernel
 from rollfilm.render.lens_stage import LensStage
 from rollfilm.render.options import RenderOptions
@@ -38,6 +39,12 @@ class _Piece:
     count: int
 
 
+def _empty_buffers(views: ViewBatch, keys: int) -> tuple[wp.array, wp.array]:  # pyright: ignore[reportInvalidTypeForm]
+    """A visibility buffer of ``keys``, and what is touched of it, of one thread alone: no other thread's cache lines are touched."""
+    vis = wp.array(np.full((1, keys + STEP), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
+    return vis, wp.zeros(views.height * -(-views.width // int(ROW_CHUNK)), dtype=wp.uint8, device="cpu")
+
+
 class CpuPipeline:
     """Renders camera batches with ``num_threads`` host threads. Warp releases the interpreter's lock inside a kernel."""
 
@@ -58,10 +65,11 @@ class CpuPipeline:
         self._stages = [stage for group in world_groups(self._num_worlds, world.maps_at_once) for stage in self._cut_group(*group)]
         self._layout_pieces = [_Piece(i, v, 1) for i, batch in enumerate(batches) if batch.layout for v in range(batch.num_views)]
         self._layouts = [[b.layout.launch(0, 1, world, record=True) if b.layout else None for b in batches] for _ in range(num_threads)]
+        self._recorded_rare: set[int] = set()
         self._launches = [[self._record(batch) for batch in batches] for _ in range(num_threads)]
         if world.light_view.shape[1]:
             for launches in self._launches:
-                launches.append(self._record_maps(options))
+                launches.append([self._record_maps(options)])
 
     def _bands(self, num_views: int) -> int:
         """A view is cut into bands where whole views would leave threads idle; every band pays for all triangles again."""
@@ -92,31 +100,58 @@ class CpuPipeline:
         inputs = [0, self._map_bands(), options.shadow_map_size, options.lod_pixels, self._scene, self._world]
         return wp.launch(draw_maps, dim=1, inputs=inputs, device="cpu", record_cmd=True)
 
-    def _record(self, batch: CameraBatch) -> wp.Launch | LensStage:
-        """A launch with its arguments packed, to be repeated with other views. Loads, and if need be compiles, the kernel."""
+    def _record(self, batch: CameraBatch) -> list[wp.Launch] | LensStage:
+        """Launches with their arguments packed, to be repeated with other views. Loads, and if need be compiles, the kernels."""
         if batch.faces:
             return LensStage.build(batch, self._scene, self._world)
-        pixels = batch.views.height * batch.views.width
-        # memory of this thread alone: no other thread's cache lines are touched
-        vis = wp.array(np.full((1, pixels + STEP), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
-        chunks = batch.views.height * -(-batch.views.width // int(ROW_CHUNK))
-        touched = wp.zeros(chunks, dtype=wp.uint8, device="cpu")
-        launch = wp.launch(
-            whole_view_kernel(batch.features),
-            dim=1,
-            inputs=[0, self._bands(batch.num_views), 0, self._scene, self._world, batch.views, vis, touched, batch.pictures],
-            device="cpu",
-            record_cmd=True,
-        )
-        launch.visibility = vis, touched  # kept alive with the launch
+        launches = []
+        bands = self._bands(batch.num_views)
+        if batch.features is not None:
+            vis, touched = _empty_buffers(batch.views, batch.views.height * batch.views.width)
+            inputs = [0, bands, 0, self._scene, self._world, batch.views, vis, touched, batch.pictures]
+            launches.append(wp.launch(whole_view_kernel(batch.features), dim=1, inputs=inputs, device="cpu", record_cmd=True))
+            launches[-1].kept = vis, touched  # alive as long as the launch
+        if batch.composite is not None and not batch.composite.features.rare:
+            launches.append(self._record_composite(batch, *_empty_buffers(batch.composite.fine, batch.composite.keys)))
+        return launches
+
+    def _record_composite(self, batch: CameraBatch, vis: wp.array, touched: wp.array) -> wp.Launch:
+        composite = batch.composite
+        assert composite is not None
+        inputs = [0, self._bands(batch.num_views), 0, self._scene, self._world, batch.views, composite.fine, vis, touched, batch.pictures]
+        launch = wp.launch(composite_view_kernel(composite.features), dim=1, inputs=inputs, device="cpu", record_cmd=True)
+        launch.kept = vis, touched
         return launch
+
+    def _record_rare(self) -> None:
+        """Record the kernel for views that see a plane from behind when the first of them comes: it may take seconds to compile."""
+        for i, batch in enumerate(self._batches):
+            composite = batch.composite
+            if composite is None or not composite.features.rare or i in self._recorded_rare:
+                continue
+            if self._sees_underside(batch, flat=composite.features.flat):
+                for row in self._launches:
+                    launches = row[i]
+                    assert not isinstance(launches, LensStage)  # a bent lens composes nothing
+                    launches.append(self._record_composite(batch, *launches[0].kept))
+                self._recorded_rare.add(i)
+
+    def _sees_underside(self, batch: CameraBatch, *, flat: bool) -> bool:
+        """Whether some camera of a batch is behind a plane; the kernel itself looks closer."""
+        world, cameras, planes = self._world, batch.views.camera.numpy(), self._scene.plane.numpy()
+        normal = world.geom_rotation.numpy()[..., 2][:, None, planes]  # (B, 1, planes, 3)
+        axes = world.camera_rotation.numpy()[..., 2][:, cameras, None]  # (B, cameras, 1, 3), against the sight
+        offset = world.camera_position.numpy()[:, cameras, None] - world.geom_position.numpy()[:, None, planes]
+        towards = np.broadcast_to(axes, offset.shape) if flat else offset
+        return bool(((normal * towards).sum(axis=-1) < 0).any())
 
     def render(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
         """Render the views of the batches that are ``due``; returns when the pictures are there."""
         if self._deformation is not None:
             self._deformation.launch(poses)
         self._place(poses, placements)
-        shadowed = any(is_due and batch.features.shadows for is_due, batch in zip(due, self._batches, strict=True))
+        self._record_rare()
+        shadowed = any(is_due and batch.shadowed for is_due, batch in zip(due, self._batches, strict=True))
         wanted = (*due, shadowed)  # shadow maps come after the batches
         for stage in self._stages:
             if todo := [piece for piece in stage if wanted[piece.batch]]:
@@ -125,14 +160,15 @@ class CpuPipeline:
             self._work_off(laid_out, self._lay_out)
 
     def _film(self, row: int, piece: _Piece) -> None:
-        launch = self._launches[row][piece.batch]
-        if isinstance(launch, LensStage):
+        launches = self._launches[row][piece.batch]
+        if isinstance(launches, LensStage):
             for view in range(piece.first, piece.first + piece.count):
-                launch.film(view)
+                launches.film(view)
             return
-        launch.set_param_at_index(0, piece.first)
-        launch.set_dim(piece.count)
-        launch.launch()
+        for launch in launches:
+            launch.set_param_at_index(0, piece.first)
+            launch.set_dim(piece.count)
+            launch.launch()
 
     def _lay_out(self, row: int, piece: _Piece) -> None:
         launch = self._layouts[row][piece.batch]

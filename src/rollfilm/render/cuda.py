@@ -6,8 +6,11 @@ from typing import Any
 import warp as wp
 
 from rollfilm.render.batch import CameraBatch
+from rollfilm.render.composite import Composite
 from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
+from rollfilm.render.kernels.composite_column import composite_kernel
+from rollfilm.render.kernels.kept_batch import KeptStages, kept_sections
 from rollfilm.render.kernels.lens import lens_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
@@ -57,9 +60,8 @@ class CudaPipeline:
     ) -> None:
         self._scene, self._world, self._batches, self._device, self._options = scene, world, batches, device, options
         self._deformation = deformation
-        sizes = [visibility_pixels(batch) for batch in batches]
-        self._chunks = [max(1, min(batch.num_views, VISIBILITY_BYTES // (8 * size))) for batch, size in zip(batches, sizes, strict=True)]
-        most_pixels = max(n * size for n, size in zip(self._chunks, sizes, strict=True))
+        self._chunks = [max(1, min(b.num_views, VISIBILITY_BYTES // (8 * b.keys))) for b in batches]
+        most_pixels = max(n * b.keys for n, b in zip(self._chunks, batches, strict=True))
         most_views = max(*self._chunks, world.shadow_map.shape[0])  # a map takes a row of the lists, as a view does
         num_geoms = world.geom_position.shape[1]
         # comes and goes empty: shading clears what it has seen
@@ -105,7 +107,7 @@ class CudaPipeline:
         inputs = [0, num_geoms, num_cameras, poses, placements, self._scene, world]
         wp.launch(place, dim=(num_worlds, count), inputs=inputs, device=self._device)
         for first_world, worlds in world_groups(num_worlds, world.maps_at_once):
-            if any(is_due and batch.features.shadows for is_due, batch in zip(due, self._batches, strict=True)):
+            if any(is_due and batch.shadowed for is_due, batch in zip(due, self._batches, strict=True)):
                 self._launch_maps(first_world, worlds)
             for batch, chunk, is_due in zip(self._batches, self._chunks, due, strict=True):
                 film = self._launch_lens if batch.faces else self._launch_chunk
@@ -148,6 +150,43 @@ class CudaPipeline:
         )
         vis.fill_(EMPTY_KEY)
 
+    def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
+        device, scene, world, views, composite = self._device, self._scene, self._world, batch.views, batch.composite
+        # long columns share more work, short ones keep a small batch spread over the whole GPU
+        rows = min(16, max(1, count * views.height * views.width // (device.sm_count * 4096)))
+        dim = (count, -(-views.height // rows), views.width)
+        if batch.features is not None:
+            vis = self._rows(count, views.height * views.width)
+            self._raster(views, first, count, vis)
+            if composite is not None and composite.features.rare:
+                self._compose(batch, composite, vis, dim, first, rows)
+            inputs = [first, rows, scene, world, views, vis, batch.pictures]
+            wp.launch(shade_kernel(batch.features), dim=dim, inputs=inputs, device=device, block_dim=BLOCK)
+        if composite is not None and not composite.features.rare:
+            vis = self._rows(count, composite.keys)
+            self._raster(composite.fine, first, count, vis)
+            for stages in kept_sections(composite.features):
+                self._keep(stages, composite.fine, vis, first)
+            self._compose(batch, composite, vis, dim, first, rows)
+
+    def _compose(self, batch: CameraBatch, composite: Composite, vis: wp.array, dim: tuple[int, int, int], first: int, rows: int) -> None:
+        inputs = [first, rows, self._scene, self._world, batch.views, composite.fine, vis, batch.pictures]
+        wp.launch(composite_kernel(composite.features), dim=dim, inputs=inputs, device=self._device, block_dim=BLOCK)
+
+    def _keep(self, stages: KeptStages, views: ViewBatch, vis: wp.array, first: int) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        """One more section of the visibility buffer."""
+        device, scene, world, lists = self._device, self._scene, self._world, self._lists
+        lists.count.zero_()
+        inputs = [first, scene, world, views, lists, vis]
+        wp.launch(stages.cull, dim=(vis.shape[0], views.num_geoms), inputs=inputs, device=device, block_dim=64)
+        groups = 256 * device.sm_count
+        wp.launch(stages.triangles, dim=(groups, 64), inputs=[groups, *inputs], device=device, block_dim=64)
+        wp.launch(stages.tiles, dim=(groups, 32), inputs=[groups, *inputs], device=device, block_dim=32)
+
+    def _rows(self, count: int, keys: int) -> wp.array:
+        """The visibility buffer of ``count`` views, ``keys`` for each."""
+        return self._visibility[: count * keys].reshape((count, keys))
+
     def _raster(self, views: ViewBatch, first: int, count: int, vis: wp.array) -> None:  # pyright: ignore[reportInvalidTypeForm]
         """Triangles of ``count`` views from number ``first`` on into as many rows of the visibility buffer."""
         device, scene, world, lists = self._device, self._scene, self._world, self._lists
@@ -158,21 +197,6 @@ class CudaPipeline:
         wp.launch(select_triangles, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
         wp.launch(raster_small, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
         wp.launch(raster_tiles, dim=(groups, 32), inputs=[groups, scene, views, lists, vis], device=device, block_dim=32)
-
-    def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
-        device, scene, world, views = self._device, self._scene, self._world, batch.views
-        pixels = views.height * views.width
-        vis = self._visibility[: count * pixels].reshape((count, pixels))
-        self._raster(views, first, count, vis)
-        # long columns share more work, short ones keep a small batch spread over the whole GPU
-        rows = min(16, max(1, count * pixels // (device.sm_count * 4096)))
-        wp.launch(
-            shade_kernel(batch.features),
-            dim=(count, -(-views.height // rows), views.width),
-            inputs=[first, rows, scene, world, views, vis, batch.pictures],
-            device=device,
-            block_dim=BLOCK,
-        )
 
     def close(self) -> None:
         """Nothing to end."""

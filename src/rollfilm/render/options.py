@@ -1,11 +1,15 @@
 """What a picture shows beyond colours and depth, and how finely: all that can be switched."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from rollfilm.arguments import require_integer
 from rollfilm.errors import InvalidArgumentError
 
-__all__ = ["DEFAULT_OPTIONS", "RenderOptions"]
+__all__ = ["DEFAULT_OPTIONS", "SAMPLES", "RenderOptions"]
+
+#: Samples that a pixel may have.
+SAMPLES = (1, 4, 16)
 
 _LARGEST_MAP = 8192
 
@@ -20,6 +24,9 @@ class RenderOptions:
         shadow_map_size: side of the map that each of them has in each world, texels, 64 to 8192. It covers what casts shadows. 256
             texels do for pictures of 64 pixels.
         fog: things fade with distance as ``Scene.fog`` says.
+        samples: of a pixel's colour, 1, 4 or 16: on a grid of 1, 2 or 4 rows and columns. Each surface of a pixel is shaded once, and
+            colours are averaged over the samples. Depth and ids stay those of the pixel's centre.
+        reflections: the first plane or flat face that reflects shows the scene (``Material.reflectance``).
 
     Raises:
         InvalidArgumentError: a number out of its range.
@@ -29,6 +36,8 @@ class RenderOptions:
     shadows: bool = False
     shadow_map_size: int = 1024
     fog: bool = False
+    samples: int = 1
+    reflections: bool = False
 
     def __post_init__(self) -> None:
         if not self.lod_pixels >= 0:
@@ -38,6 +47,15 @@ class RenderOptions:
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}; it must be True or False")
         if require_integer(self.shadow_map_size, "shadow_map_size", lowest=64) > _LARGEST_MAP:
             raise InvalidArgumentError(f"shadow_map_size is {self.shadow_map_size}; it must be from 64 to {_LARGEST_MAP}")
+        if isinstance(self.samples, bool) or self.samples not in SAMPLES:
+            raise InvalidArgumentError(f"samples is {self.samples!r}; choose from {', '.join(map(str, SAMPLES))}")
+        if not isinstance(self.reflections, bool):
+            raise InvalidArgumentError(f"reflections is {self.reflections!r}; give True or False")
+
+    @classmethod
+    def mujoco_look(cls, **changes: Any) -> "RenderOptions":
+        """All that ``mujoco.Renderer`` shows unless told otherwise; ``changes`` are fields that shall be otherwise."""
+        return cls(**{"shadows": True, "samples": 4, "reflections": True, **changes})
 
 
 DEFAULT_OPTIONS = RenderOptions()

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import matrix_from_quat
+from rollfilm.render.composite import SceneSurfaces
 from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.place import FIXED, TARGET_BODY, TARGET_BODY_COM, TRACK, TRACK_COM, Placements
 from rollfilm.render.kernels.types import CLUSTER_SIZE, MAX_GEOMS, MAX_TRIANGLES, SceneData
@@ -32,6 +33,7 @@ class PackedScene:
         data: the structure that kernels take.
         has_textures: some geom has a texture.
         has_cubes: some geom's texture is a cube.
+        surfaces: what makes pixels show more than one surface.
         spots: for every light whether it is a spot.
         casting: the lights that cast shadows.
         units: on CUDA the images that ``data`` has handles of; they live as long as this.
@@ -42,6 +44,7 @@ class PackedScene:
     data: SceneData  # pyright: ignore[reportInvalidTypeForm]
     has_textures: bool
     has_cubes: bool
+    surfaces: SceneSurfaces
     spots: tuple[bool, ...]
     casting: tuple[int, ...]
     units: tuple[wp.Texture2D, ...]
@@ -129,6 +132,11 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: in
     data.geom_texture = _by_world([g.material.texture for g in geoms], int, device, 0, num_worlds)
     data.geom_cube = _array([g.cube_scale for g in geoms], wp.vec3, device, 3)
     data.geom_cube_cap = _array([g.cube_cap for g in geoms], wp.vec2, device, 2)
+    surfaces = SceneSurfaces.of(scene)
+    data.geom_alpha = _array(surfaces.alphas, float, device)
+    data.mirror = _array([geom for geom, _, _ in surfaces.mirrors], int, device)
+    data.mirror_height = _array([height for _, height, _ in surfaces.mirrors], float, device)
+    data.mirror_share = _array([share for _, _, share in surfaces.mirrors], float, device)
     data.plane = _array([i for i, g in enumerate(geoms) if g.mesh < 0], int, device)
 
 
@@ -246,6 +254,7 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
         data=data,
         has_textures=bool(used),
         has_cubes=any(kind != "2d" for kind in used),
+        surfaces=SceneSurfaces.of(scene),
         spots=tuple(light.kind != "directional" for light in scene.lights),
         casting=tuple(i for i, light in enumerate(scene.lights) if light.cast_shadow),
         units=units,

@@ -20,7 +20,7 @@ from rollfilm.scene.mujoco_paths import num_path_points
 from rollfilm.scene.mujoco_surfaces import model_geoms
 from rollfilm.scene.mujoco_things import FRAMES, frame_axes, model_things
 from rollfilm.scene.mujoco_values import vector3
-from rollfilm.scene.scene import Bodies, Geom, Scene
+from rollfilm.scene.scene import Bodies, Scene
 
 __all__ = ["load_model", "load_scene"]
 
@@ -111,7 +111,6 @@ def load_scene(
     soft, soft_meshes, deforming = model_deforming(model, len(rigid_meshes), missing, warnings)
     geoms = rigid + soft
     require_readable(model, geoms)
-    _warn_of_translucent(geoms, warnings)
     cameras = model_cameras(model)
     lights = model_lights(model, warnings, missing)
     extent = float(model.stat.extent)
@@ -126,6 +125,7 @@ def load_scene(
         headlight=model_headlight(model, lights),
         cameras=cameras,
         skybox=skybox,
+        blend_twice=True,
         near_m=float(model.vis.map.znear) * extent,
         far_m=float(model.vis.map.zfar) * extent,
         center=vector3(model.stat.center),
@@ -153,10 +153,3 @@ def _bodies(model: mujoco.MjModel) -> Bodies:
         mass=np.array(model.body_mass, dtype=np.float32),
         center_of_mass=np.array(model.body_ipos, dtype=np.float32),
     )
-
-
-def _warn_of_translucent(geoms: Sequence[Geom], warnings: list[str]) -> None:
-    translucent = [g for g in geoms if g.material.rgba[3] < 1]
-    if translucent:
-        first = repr(translucent[0].name) if translucent[0].name else str(translucent[0].source_id)
-        warnings.append(f"{len(translucent)} geoms are drawn opaque, though their alpha is below 1; the first is geom {first}")

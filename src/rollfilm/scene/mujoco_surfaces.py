@@ -107,6 +107,7 @@ def _geom(model: mujoco.MjModel, thing: Thing, source_id: int, mesh: int) -> Geo
         mesh=mesh,
         material=thing_material(model, thing),
         plane_half_size=thing.size[:2] if mesh < 0 else (0.0, 0.0),
+        mirror_z=thing.size[2] if thing.type == _GEOM.mjGEOM_BOX else None,
         uv_scale=scale,
         uv_offset=offset,
         cube_scale=cube_scale,

@@ -33,6 +33,8 @@ class Geom:
         mesh: index into ``Scene.meshes``, -1 for a plane (z = 0 of its frame, seen from +z).
         plane_half_size: (2,) half sizes of a plane along x and y, 0 for infinite; ignored for meshes.
         material: what it is made of.
+        mirror_z: height in the geom's frame of a flat face of its mesh, upwards, that may reflect (``Material.reflectance``); None for
+            none. Planes need none.
         uv_scale, uv_offset: texture coordinates are ``scale * uv + offset`` with the mesh's own ``uv`` where it has them, and the
             x and y of a point in the geom's frame (metres) where it has none, and on planes.
         cube_scale: (3,); a cube texture is seen along ``scale * point`` with the point in the geom's frame.
@@ -49,6 +51,7 @@ class Geom:
     mesh: int
     material: Material
     plane_half_size: tuple[float, float] = (0.0, 0.0)
+    mirror_z: float | None = None
     uv_scale: tuple[float, float] = (1.0, 1.0)
     uv_offset: tuple[float, float] = (0.0, 0.0)
     cube_scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -87,6 +90,8 @@ class Scene:
         headlight: the light at the camera, None if it is off; where nothing shines at all, MuJoCo's ambient light of 0.3 stands in.
         cameras: every camera of the model.
         skybox: index into ``textures`` or -1: then the background is black.
+        blend_twice: translucent surfaces are blended twice, front to back and then back to front, as MuJoCo draws them: a single one of
+            alpha a covers 1 - (1 - a)^2 of what is behind it.
         near_m: what lies nearer to a camera's plane is cut off.
         far_m: planes end there, and meshes that lie beyond it altogether are not seen.
         center, extent_m: (3,) middle and size of the model, as a free camera needs them.
@@ -103,6 +108,7 @@ class Scene:
     headlight: Headlight | None = field(default_factory=Headlight)
     cameras: tuple[Camera, ...] = ()
     skybox: int = -1
+    blend_twice: bool = False
     near_m: float = 0.01
     far_m: float = 1000.0
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)

@@ -22,6 +22,11 @@ class Features:
         shadows: the lights that cast shadows.
         haze: the horizon of a plane is hazy.
         fog: there is fog.
+        samples: of a pixel's colour, the square of a power of two.
+        translucent: some geom is.
+        blend_twice: translucent geoms are blended front to back, then back to front.
+        mirror: some geom reflects, and that is asked for.
+        rare: only views that see planes from behind are coloured, the others are by another kernel.
     """
 
     rgb: bool
@@ -44,6 +49,11 @@ class Features:
     world_normals: bool = False
     positions: bool = False
     dull: bool = False
+    samples: int = 1
+    translucent: bool = False
+    blend_twice: bool = False
+    mirror: bool = False
+    rare: bool = False
 
     @property
     def normals(self) -> bool:

@@ -50,7 +50,7 @@ class Plane:
     """A plane as a view sees it: its reciprocal depth is linear in the ray."""
 
     geom: int
-    seen: int  # 1 if the camera is on its +z side, and it is not hidden
+    seen: int  # 1 if the camera is on its +z side, -1 if it sees it from behind, 0 if it does not see it
     inverse_depth: wp.vec3  # reciprocal depth from the ray; the depth itself for an orthographic camera
     forward: wp.vec3  # the camera's, for an orthographic camera
     axis_x: wp.vec3
@@ -107,9 +107,15 @@ def make_eye(world: WorldData, batch: ViewBatch, v: int):
 
 
 @wp.func
+def ray_at(eye: Eye, x: float, y: float):
+    """The ray through a point of the picture, pixels from its upper left corner."""
+    return fused_sum(fused_sum(eye.corner, eye.step_y, y), eye.step_x, x)
+
+
+@wp.func
 def pixel_ray(eye: Eye, x: int, y: int):
     """The ray through the centre of a pixel."""
-    return fused_sum(fused_sum(eye.corner, eye.step_y, float(y) + 0.5), eye.step_x, float(x) + 0.5)
+    return ray_at(eye, float(x) + 0.5, float(y) + 0.5)
 
 
 @wp.func
@@ -126,9 +132,9 @@ def make_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     half = scene.geom_half_size[geom]
     plane.half_size = wp.vec2(wp.where(half[0] > 0.0, half[0], 1.0e30), wp.where(half[1] > 0.0, half[1], 1.0e30))
     height = wp.dot(normal, origin)
-    if height < -1.0e-6 * scene.near and scene.geom_mesh[eye.world, geom] == -1:
+    if wp.abs(height) > 1.0e-6 * scene.near and scene.geom_mesh[eye.world, geom] == -1:
         plane.inverse_depth = normal / height
-        plane.seen = 1
+        plane.seen = wp.where(height < 0.0, 1, -1)
     return plane
 
 
@@ -174,11 +180,11 @@ def flat_plane(scene: SceneData, world: WorldData, eye: Eye, geom: int):
     normal = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
     along = wp.dot(normal, eye.forward)
     plane.seen = 0
-    if along < -1.0e-6 and scene.geom_mesh[eye.world, geom] == -1:
+    if wp.abs(along) > 1.0e-6 and scene.geom_mesh[eye.world, geom] == -1:
         # the plane is where normal . (ray + (depth - 1) * forward) = height, and forward . ray = 1
         height = wp.dot(normal, world.geom_position[eye.world, geom] - eye.position)
         plane.inverse_depth = ((height + along) * eye.forward - normal) / along
-        plane.seen = 1
+        plane.seen = wp.where(along < 0.0, 1, -1)
     return plane
 
 
@@ -322,7 +328,9 @@ def load_plane(world: WorldData, eye: Eye, geom: int):
     surface = Surface()
     rotation = world.geom_rotation[eye.world, geom]
     surface.facet = wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2])
-    surface.normal = -wp.outer(surface.facet, surface.facet)  # the same direction for every ray that meets it
+    # the same direction for every ray that meets it: towards +z, also where the plane is seen from behind
+    height = wp.dot(surface.facet, world.geom_position[eye.world, geom] - eye.position)
+    surface.normal = wp.where(height > 0.0, 1.0, -1.0) * wp.outer(surface.facet, surface.facet)
     return surface
 
 

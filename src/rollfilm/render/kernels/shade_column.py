@@ -28,7 +28,7 @@ from rollfilm.render.kernels.shade import (
     to_byte,
 )
 from rollfilm.render.kernels.shadow_share import point_shares
-from rollfilm.render.kernels.texture import mip_level, trilinear_face_unit, trilinear_unit
+from rollfilm.render.kernels.texture import mip_level, trilinear, trilinear_face, trilinear_face_unit, trilinear_unit
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 from rollfilm.render.kernels.veil import make_horizon, veiling
 
@@ -37,13 +37,15 @@ BLOCK = 128
 
 
 @cache
-def shade_kernel(features: Features):
-    """The kernel for these features."""
-    load_surface, background = shading(features, hardware=True)
+def pixel_shading(features: Features, *, hardware: bool):
+    """The functions that set up a surface, shade it at a pixel, and give the background, for these features.
+
+    ``hardware`` asks for a GPU's texture units.
+    """
+    load_surface, background = shading(features, hardware=hardware)
+    sample, sample_face = (trilinear_unit, trilinear_face_unit) if hardware else (trilinear, trilinear_face)
     light = lighting(features.lights, features.headlights, features.dull)
-    measure = measuring(features)
-    make_plane, plane_key, surface_spot, make_point = sight(features)
-    veil = veiling(features, hardware=True)
+    _, _, surface_spot, make_point = sight(features)
     shadows = len(features.shadows)
     if shadows:
         shares_of_point = point_shares(features)
@@ -65,13 +67,24 @@ def shade_kernel(features: Features):
                 face, place, place_x, place_y = cube_coordinates(surface, surface_spot(eye, surface, ray, depth))
                 levels = (surface.last_image - surface.image + 1) // 6
                 wanted = mip_level(surface.texture_size, place_x, place_y)
-                color = wp.cw_mul(color, trilinear_face_unit(scene, surface.image + face, levels, place, wanted))
+                color = wp.cw_mul(color, sample_face(scene, surface.image + face, levels, place, wanted))
         if wp.static(features.textures):
             if surface.textured == 1 and surface.cube == 0:
                 uv, uv_x, uv_y = texture_coordinates(surface, surface_spot(eye, surface, ray, depth))
                 level = mip_level(surface.texture_size, uv_x, uv_y)
-                color = wp.cw_mul(color, trilinear_unit(scene, surface.image, surface.last_image, uv[0], uv[1], level))
+                color = wp.cw_mul(color, sample(scene, surface.image, surface.last_image, uv[0], uv[1], level))
         return color
+
+    return load_surface, shade_pixel, background
+
+
+@cache
+def shade_kernel(features: Features):
+    """The kernel for these features."""
+    load_surface, shade_pixel, background = pixel_shading(features, hardware=True)
+    measure = measuring(features)
+    veil = veiling(features, hardware=True)
+    make_plane, plane_key, _, _ = sight(features)
 
     # approximate division and square root: far below what a byte of color shows
     @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(BLOCK, 5))
@@ -97,6 +110,12 @@ def shade_kernel(features: Features):
         plane = Plane()
         if wp.static(features.planes > 0):
             plane = make_plane(scene, world, eye, scene.plane[0])
+        # who sees a plane from behind is coloured by another kernel (``composite_column``)
+        colored = plane.seen != -1
+        if wp.static(features.planes > 1):
+            for p in range(1, scene.plane.shape[0]):
+                other = make_plane(scene, world, eye, scene.plane[p])
+                colored = colored and other.seen != -1
         surface = Surface()
         known = EMPTY_KEY
         for y in range(first, end):
@@ -106,13 +125,13 @@ def shade_kernel(features: Features):
             if key != EMPTY_KEY:
                 vis[row, pixel] = EMPTY_KEY
             if wp.static(features.planes > 0):
-                if plane.seen == 1:
+                if plane.seen != 0:
                     key = wp.min(key, plane_key(scene, plane, ray))
             if wp.static(features.planes > 1):
                 # one plane is the rule: more are set up again at every pixel
                 for p in range(1, scene.plane.shape[0]):
                     other = make_plane(scene, world, eye, scene.plane[p])
-                    if other.seen == 1:
+                    if other.seen != 0:
                         key = wp.min(key, plane_key(scene, other, ray))
             if wp.static(features.segmentation):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
@@ -125,19 +144,20 @@ def shade_kernel(features: Features):
                         known = key & SURFACE
                 measure(scene, world, eye, pictures, surface, key, ray, v, pixel)
             if wp.static(features.rgb):
-                color = wp.vec3(0.0)
-                if key == EMPTY_KEY:
-                    color = background(scene, eye, ray)
-                else:
-                    which = key & SURFACE
-                    if which != known:
-                        surface = load_surface(scene, world, eye, key)
-                        known = which
-                    color = shade_pixel(scene, world, eye, surface, ray, seen_depth(key))
-                if wp.static(features.haze or features.fog):
-                    color = veil(scene, eye, horizon, ray, seen_depth(key), color)
-                pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
-                pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
-                pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
+                if colored:
+                    color = wp.vec3(0.0)
+                    if key == EMPTY_KEY:
+                        color = background(scene, eye, ray)
+                    else:
+                        which = key & SURFACE
+                        if which != known:
+                            surface = load_surface(scene, world, eye, key)
+                            known = which
+                        color = shade_pixel(scene, world, eye, surface, ray, seen_depth(key))
+                    if wp.static(features.haze or features.fog):
+                        color = veil(scene, eye, horizon, ray, seen_depth(key), color)
+                    pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
+                    pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
+                    pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
 
     return shade

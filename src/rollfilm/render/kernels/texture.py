@@ -76,6 +76,19 @@ def mip_level(size: wp.vec2, uv_dx: wp.vec2, uv_dy: wp.vec2):
     return wp.max(0.5 * log2_of(wp.max(longer, 1.0e-12)), 0.0)
 
 
+@wp.func
+def trilinear(scene: SceneData, first: int, last: int, u: float, v: float, level: float):
+    """A repeating image between two of its mip levels, v up from its last row; 0 to 1."""
+    fine = int(wp.min(level, float(last - first)) * 256.0)
+    image = first + (fine >> 8)
+    right = u - wp.floor(u)
+    up = v - wp.floor(v)
+    color = bilinear(scene, image, right, up)
+    if (fine & 255) > 0:
+        color += (bilinear(scene, image + 1, right, up) - color) * (float(fine & 255) * (1.0 / 256.0))
+    return color
+
+
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
     const float4 color = tex2D<float4>(unit, u, v);

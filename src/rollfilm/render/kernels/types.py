@@ -3,7 +3,7 @@
 import warp as wp
 
 # Bits of a visibility key, from the low end: triangle within its mesh, geom (inverted), inverted reciprocal depth.
-MAX_TRIANGLES = 1 << 22
+MAX_TRIANGLES = (1 << 22) - 1  # the last number is that of the empty key
 MAX_GEOMS = 1 << 14
 
 CLUSTER_SIZE = 64
@@ -41,6 +41,7 @@ class SceneData:
     geom_rotation: wp.array(dtype=wp.mat33)  # (G,)
     geom_mesh: wp.array2d(dtype=int)  # (B, G) -1 for a plane, -2 for what is hidden
     geom_id: wp.array(dtype=int)  # (G,) the engine's own id
+    geom_alpha: wp.array(dtype=float)  # (G,) 1 for what is opaque
     geom_half_size: wp.array(dtype=wp.vec2)  # (G,) of planes, 0 for infinite
     geom_color: wp.array2d(dtype=wp.vec3)  # (B, G)
     geom_scale: wp.array2d(dtype=wp.vec3)  # (B, G) factors on its size along the axes of its frame
@@ -52,6 +53,9 @@ class SceneData:
     geom_cube: wp.array(dtype=wp.vec3)  # (G,) from a point in the geom's frame to a direction of its cube texture
     geom_cube_cap: wp.array(dtype=wp.vec2)  # (G,) of capsules: half the straight part, and how much more z counts beyond it
     plane: wp.array(dtype=int)  # geoms that are planes
+    mirror: wp.array(dtype=int)  # geoms with a face that reflects
+    mirror_height: wp.array(dtype=float)  # its height in the geom's frame
+    mirror_share: wp.array(dtype=float)  # its reflectance
     texel: wp.array(dtype=wp.uint32)  # red lowest, all images one after the other, each with a row and a column more (texture.py)
     texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
     texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, of a cube the face +x of it
@@ -141,6 +145,8 @@ class ViewBatch:
     num_geoms: int
     height: int
     width: int
+    scale: float  # how many of these pixels are as wide as one that lenses are given in
+    opaque_only: int  # 1 if translucent geoms are left out
     lod_pixels: float  # error that a level of detail may have on the screen
     turn: wp.array(dtype=wp.mat33)  # (cameras,) from the camera to what is drawn, for faces of bent lenses; else empty
     ray: wp.array2d(dtype=wp.vec4)  # (cameras, H * W) unit rays of a bent lens in the camera's frame, and the angle to the next; else empty
@@ -165,7 +171,12 @@ class Pictures:
 @wp.func
 def view_lens(batch: ViewBatch, slot: int, w: int):
     """The lens of a camera of the batch in a world."""
-    return batch.lens[slot, wp.min(w, batch.lens.shape[1] - 1)]
+    lens = batch.lens[slot, wp.min(w, batch.lens.shape[1] - 1)]
+    lens.fx *= batch.scale
+    lens.fy *= batch.scale
+    lens.cx *= batch.scale
+    lens.cy *= batch.scale
+    return lens
 
 
 @wp.func

@@ -32,7 +32,7 @@ def raster_view(
     lens = view_lens(batch, slot, w)
     for geom in range(batch.num_geoms):
         mesh = scene.geom_mesh[w, geom]
-        if mesh >= 0:
+        if mesh >= 0 and (batch.opaque_only == 0 or scene.geom_alpha[geom] == 1.0):
             rotation, position = drawn_geom(world, batch, w, slot, geom)
             level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
             if level >= 0:
@@ -121,6 +121,12 @@ def whole_view_kernel(features: Features):
             plane = make_plane(scene, world, eye, scene.plane[0])
             if wp.static(features.rgb and features.planes == 1 and not features.flat):
                 floor = load_surface(scene, world, eye, surface_key(scene.plane[0], 0))
+        # who sees a plane from behind is coloured by another kernel (``composite_view``)
+        colored = plane.seen != -1
+        if wp.static(features.planes > 1):
+            for p in range(1, scene.plane.shape[0]):
+                other = make_plane(scene, world, eye, scene.plane[p])
+                colored = colored and other.seen != -1
         chunks = (batch.width + ROW_CHUNK - 1) // ROW_CHUNK
         # in blocks: neighbouring rows see the same texels and triangles, which the cache still holds
         for part in range(((window.y1 - window.y0) // ROW_BLOCK + 1) * chunks):
@@ -154,7 +160,7 @@ def whole_view_kernel(features: Features):
                         keys[j] = key
                         j += 1
                 if wp.static(features.planes > 0):
-                    if plane.seen == 1:
+                    if plane.seen != 0:
                         j = int(0)
                         while j < count:
                             keys[j] = wp.min(keys[j], plane_key(scene, plane, pixel_ray(eye, x + j, y)))
@@ -163,7 +169,7 @@ def whole_view_kernel(features: Features):
                     # one plane is the rule: more are set up again for every chunk
                     for p in range(1, scene.plane.shape[0]):
                         other = make_plane(scene, world, eye, scene.plane[p])
-                        if other.seen == 1:
+                        if other.seen != 0:
                             j = int(0)
                             while j < count:
                                 keys[j] = wp.min(keys[j], plane_key(scene, other, pixel_ray(eye, x + j, y)))
@@ -182,6 +188,7 @@ def whole_view_kernel(features: Features):
                     if wp.static(features.planes == 1 and not features.flat):
                         if plain:
                             continue
-                    shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
+                    if colored:
+                        shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
 
     return film_view
