@@ -91,7 +91,7 @@ def plane_depths(geom, position, rotation, rays, origins, near: float, far: floa
     with np.errstate(divide="ignore", invalid="ignore"):
         depth = height / (rays @ rotation[:, 2])
         local = (rays * depth[:, None] + origins - position) @ rotation
-    there = (rays @ rotation[:, 2] < 0) & (depth >= near) & (depth <= far)
+    there = (depth >= near) & (depth <= far)
     for axis, half in enumerate(geom.plane_half_size):
         if half > 0:
             there &= np.abs(local[:, axis]) <= half
