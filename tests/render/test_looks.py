@@ -422,3 +422,27 @@ def test_the_shadow_of_a_scaled_ball_is_that_of_an_ellipsoid():
         floor = want["front", "segmentation"] == 0
         assert floor.any()
         np.testing.assert_array_equal(got["front", "rgb"][w : w + 1][floor], want["front", "rgb"][floor])
+
+
+def test_worlds_are_translucent_by_their_own_alpha():
+    alpha = np.array([[0.5, 1.0], [1.0, 0.3], [0.75, 0.6]])
+    rgba = np.concatenate([np.tile(RGBA[:, None, :3], (1, 2, 1)), alpha[..., None]], axis=2)
+    glassy = make_renderer(looks_scene())
+    got = film(glassy, WorldLooks(geom_rgba={("ball", "floor"): rgba}))
+    for w in range(NUM_WORLDS):
+        scene = with_geom(looks_scene(), "ball", material_rgba=tuple(rgba[w, 0]))
+        want = filmed(with_geom(scene, "floor", material_rgba=tuple(rgba[w, 1])), [w])
+        assert_same({key: picture[w : w + 1] for key, picture in got.items()}, want, f"world {w}")
+    assert_same(film(glassy, WorldLooks()), filmed(looks_scene(), np.arange(NUM_WORLDS)))
+    glassy.close()
+
+
+def test_samples_are_taken_through_each_worlds_own_lens():
+    options = RenderOptions(samples=4)
+    smooth = make_renderer(looks_scene(), options=options)
+    got = film(smooth, WorldLooks(camera_fov_y_rad={"front": FOV}, geom_visible={"ball": YES_NO}))
+    smooth.close()
+    for w in range(NUM_WORLDS):
+        scene = with_camera(looks_scene(), "front", fov_y_rad=float(FOV[w]))
+        scene = scene if YES_NO[w] else with_geom(scene, "ball", position=OUT_OF_SIGHT)
+        assert_same({key: picture[w : w + 1] for key, picture in got.items()}, filmed(scene, [w], options=options), f"world {w}")

@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from rollfilm.render.composite import Composite
+from rollfilm.render.composite import Composite, SceneSurfaces
 from rollfilm.render.faces import LensPlan, plan_lens
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
@@ -81,6 +81,7 @@ class CameraBatch:
         faces: of a bent lens (then there is one camera), the views that its triangles are rasterised to: view ``v`` is face ``v // B`` in
             world ``v % B``. None for others, which are rasterised as they are.
         num_faces: how many faces there are, 0 for others.
+        asked: the features of all its outputs.
     """
 
     members: tuple[CameraMember, ...]
@@ -92,6 +93,7 @@ class CameraBatch:
     layout: LayoutStage | None
     faces: "ViewBatch | None"  # pyright: ignore[reportInvalidTypeForm]
     num_faces: int
+    asked: Features
     _outputs: dict[str, wp.array]
 
     @classmethod
@@ -129,12 +131,7 @@ class CameraBatch:
             haze=data.haze_plane >= 0 and data.skybox >= 0 and not members[0].camera.orthographic,
             fog=options.fog,
         )
-        composite = None
-        if members[0].plan is None:
-            composite = Composite.build(request, views, features, packed.surfaces, options)
-        plain = features
-        if composite is not None and not composite.features.rare:
-            plain = replace(features, rgb=False, shadows=()) if set(asked) != {"rgb"} else None
+        plain, composite = _passes(members[0], views, features, packed.surfaces, options)
         stage = None
         outputs = {name: getattr(pictures, OUTPUTS[name].picture) for name in asked}
         if request.rgb_layout != "nhwc_uint8":
@@ -143,7 +140,7 @@ class CameraBatch:
         plan = members[0].plan
         faces = None if plan is None else _pack_faces(plan, views, device)
         num_faces = plan.num_faces if plan else 0
-        return cls(tuple(members), views, pictures, plain, composite, num_views, stage, faces, num_faces, outputs)
+        return cls(tuple(members), views, pictures, plain, composite, num_views, stage, faces, num_faces, features, outputs)
 
     def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
@@ -152,18 +149,14 @@ class CameraBatch:
             name: tuple(lens[k][part] for part in ("fx", "fy", "cx", "cy")) for k, name in enumerate(m.request.name for m in self.members)
         }
 
-    def with_own(self, groups: frozenset[str]) -> "CameraBatch":
+    def with_own(self, groups: frozenset[str], surfaces: SceneSurfaces, options: RenderOptions) -> "CameraBatch":
         """The same, its kernels specialised for what worlds have of their own (``LookBuffers.groups``)."""
-
-        def own(features: Features) -> Features:
-            textures = features.textures or "texture" in groups
-            return replace(features, textures=textures, sizes="size" in groups, headlights="head" in groups)
-
-        return replace(
-            self,
-            features=None if self.features is None else own(self.features),
-            composite=None if self.composite is None else replace(self.composite, features=own(self.composite.features)),
-        )
+        textures = self.asked.textures or "texture" in groups
+        asked = replace(self.asked, textures=textures, sizes="size" in groups, headlights="head" in groups)
+        if "alpha" in groups:
+            surfaces = replace(surfaces, translucent=True)
+        plain, composite = _passes(self.members[0], self.views, asked, surfaces, options)
+        return replace(self, features=plain, composite=composite)
 
     @property
     def shadowed(self) -> bool:
@@ -227,6 +220,20 @@ def _pack_faces(plan: LensPlan, views: ViewBatch, device: wp.Device) -> ViewBatc
     faces.num_worlds, faces.num_geoms, faces.lod_pixels = views.num_worlds, views.num_geoms, views.lod_pixels
     faces.height, faces.width = plan.height, plan.width
     return faces
+
+
+def _passes(
+    member: CameraMember,
+    views: ViewBatch,  # pyright: ignore[reportInvalidTypeForm]
+    asked: Features,
+    surfaces: SceneSurfaces,
+    options: RenderOptions,
+) -> tuple[Features | None, Composite | None]:
+    """What shades all outputs at once, and what makes the colours where that does not: nothing for a bent lens."""
+    composite = None if member.plan is not None else Composite.build(member.request, views, asked, surfaces, options)
+    if composite is None or composite.features.rare:
+        return asked, composite
+    return replace(asked, rgb=False, shadows=()) if set(member.request.outputs) != {"rgb"} else None, composite
 
 
 def _pack_lenses(members: Sequence[CameraMember], device: wp.Device) -> wp.array:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept import sections
@@ -12,7 +15,7 @@ from rollfilm.render.outputs import OUTPUTS
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import Scene
 
-__all__ = ["Composite", "SceneSurfaces", "composite_keys", "require_samples"]
+__all__ = ["Composite", "SceneSurfaces", "composite_keys", "opacities", "require_samples"]
 
 #: Rows or columns of samples that a picture may have at most.
 MAX_SIDE = 32768
@@ -20,6 +23,12 @@ MAX_SIDE = 32768
 MAX_KEYS = (1 << 31) - 1
 #: From this alpha on a geom counts as opaque, as in MuJoCo (``mjr_render`` in render_gl3.c).
 OPAQUE = 0.995
+
+
+def opacities(alphas: ArrayLike) -> NDArray[np.float32]:
+    """Alphas as they count, of any shape: 1 for what is opaque."""
+    given = np.asarray(alphas, np.float32)
+    return np.where(given >= OPAQUE, np.float32(1.0), np.maximum(given, 0.0))
 
 
 @dataclass(frozen=True)
@@ -30,28 +39,25 @@ class SceneSurfaces:
         alphas: of all geoms, 1 for what is opaque.
         mirrors: geoms that may reflect, in order: number, height of the face in the geom's frame, reflectance.
         blend_twice: ``Scene.blend_twice``.
+        translucent: some geom is, in some world.
     """
 
     alphas: tuple[float, ...]
     mirrors: tuple[tuple[int, float, float], ...]
     blend_twice: bool
+    translucent: bool
 
     @classmethod
     def of(cls, scene: Scene) -> "SceneSurfaces":
         """Those of ``scene``."""
-        alphas = tuple(1.0 if g.material.rgba[3] >= OPAQUE else max(g.material.rgba[3], 0.0) for g in scene.geoms)
+        alphas = tuple(opacities([g.material.rgba[3] for g in scene.geoms]).tolist())
         heights = [0.0 if g.mesh < 0 else g.mirror_z for g in scene.geoms]
         mirrors = tuple(
             (i, height, g.material.reflectance)
             for i, (g, height) in enumerate(zip(scene.geoms, heights, strict=True))
             if g.material.reflectance > 0 and alphas[i] == 1.0 and height is not None
         )
-        return cls(alphas, mirrors, scene.blend_twice)
-
-    @property
-    def translucent(self) -> bool:
-        """Some geom is."""
-        return any(alpha < 1.0 for alpha in self.alphas)
+        return cls(alphas, mirrors, scene.blend_twice, any(alpha < 1.0 for alpha in alphas))
 
 
 def composite_keys(request: CameraRequest, surfaces: SceneSurfaces, options: RenderOptions) -> int:

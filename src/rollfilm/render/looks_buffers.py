@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rollfilm.geometry import look_at_quat_wxyz, matrix_from_quat
 from rollfilm.render.batch import CameraBatch
+from rollfilm.render.composite import opacities
 from rollfilm.render.kernels.place import OWN_POSITION, OWN_ROTATION, SHIFTED, TURNED
 from rollfilm.render.kernels.types import CLUSTER_SIZE
 from rollfilm.render.looks import WorldLooks
@@ -24,8 +25,9 @@ _AMBIENT_WITHOUT_LIGHTS = 0.3
 
 #: Which arrays hold what a field says. Arrays of a group are allocated together, when a field of it is first used.
 _GROUPS: dict[str, tuple[str, ...]] = {
-    "color": ("geom_rgba",),
-    "mesh": ("geom_mesh", "geom_visible", "geom_rgba"),
+    "color": ("geom_rgba", "material_rgba"),
+    "alpha": ("geom_rgba", "material_rgba"),
+    "mesh": ("geom_mesh", "geom_visible", "geom_rgba", "material_rgba"),
     "texture": ("geom_texture",),
     "size": ("geom_scale",),
     "light": ("light_on", "light_ambient", "light_diffuse", "light_specular"),
@@ -142,9 +144,15 @@ class LookBuffers:
         # a light that goes off matters to the headlight only where nothing else shines
         if self._scene.headlight is not None and not any(field.startswith("headlight") for field in fields):
             groups -= {"head"}
-        # colours hide geoms only where some are clear
-        if not fields & {"geom_mesh", "geom_visible"} and "geom_rgba" in found and (found["geom_rgba"].values[..., 3] > 0).all():
-            groups -= {"mesh"}
+        if "geom_rgba" in found:
+            colors = found["geom_rgba"]
+            alphas = colors.values[..., 3]
+            # colours hide geoms only where some are clear
+            if not fields & {"geom_mesh", "geom_visible"} and (alphas > 0).all():
+                groups -= {"mesh"}
+            scene_alphas = opacities([self._scene.geoms[i].material.rgba[3] for i in colors.index])
+            if ((alphas <= 0) | (opacities(alphas) == scene_alphas)).all():
+                groups -= {"alpha"}
         return groups
 
     def _values(self, group: str, looks: WorldLooks, found: dict[str, Columns], rows: NDArray[np.int64]) -> dict[str, tuple[NDArray, int]]:
@@ -159,6 +167,9 @@ class LookBuffers:
             case "color":
                 rgba = over("geom_rgba", _table([geom.material.rgba for geom in geoms], 4))
                 return {"geom_color": (np.ascontiguousarray(rgba[..., :3]), 1)}
+            case "alpha":
+                rgba = over("geom_rgba", _table([geom.material.rgba for geom in geoms], 4))
+                return {"geom_alpha": (np.ascontiguousarray(opacities(rgba[..., 3])), 0)}
             case "mesh":
                 mesh = over("geom_mesh", [geom.mesh for geom in geoms], np.int32)
                 if self.own_meshes is not None:

@@ -188,7 +188,7 @@ class BatchRenderer:
         if self._looks.apply(looks, np.flatnonzero(mask)):
             self._pipeline.close()
             del self._pipeline  # its memory is free before that of the next is taken
-            self._batches = [batch.with_own(self._looks.groups) for batch in self._batches]
+            self._batches = [batch.with_own(self._looks.groups, self._packed.surfaces, self._options) for batch in self._batches]
             self._pipeline = self._make_pipeline()
 
     def camera_poses(self) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:

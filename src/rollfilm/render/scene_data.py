@@ -133,7 +133,7 @@ def _pack_geoms(data: SceneData, scene: Scene, device: wp.Device, num_worlds: in
     data.geom_cube = _array([g.cube_scale for g in geoms], wp.vec3, device, 3)
     data.geom_cube_cap = _array([g.cube_cap for g in geoms], wp.vec2, device, 2)
     surfaces = SceneSurfaces.of(scene)
-    data.geom_alpha = _array(surfaces.alphas, float, device)
+    data.geom_alpha = _by_world(surfaces.alphas, float, device, 0, num_worlds)
     data.mirror = _array([geom for geom, _, _ in surfaces.mirrors], int, device)
     data.mirror_height = _array([height for _, height, _ in surfaces.mirrors], float, device)
     data.mirror_share = _array([share for _, _, share in surfaces.mirrors], float, device)

@@ -65,7 +65,7 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
     slot = v // batch.num_worlds
     w = v - slot * batch.num_worlds
     mesh = scene.geom_mesh[w, geom]
-    if mesh < 0 or world.active[w] == 0 or (batch.opaque_only == 1 and scene.geom_alpha[geom] < 1.0):
+    if mesh < 0 or world.active[w] == 0 or (batch.opaque_only == 1 and scene.geom_alpha[w, geom] < 1.0):
         return
     lens = view_lens(batch, slot, w)
     rotation, position = drawn_geom(world, batch, w, slot, geom)

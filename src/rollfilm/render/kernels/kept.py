@@ -135,7 +135,7 @@ def keeping(*, layered: bool, mirrored: bool, flat: bool):
     @wp.func
     def kept_geom(scene: SceneData, world: WorldData, batch: ViewBatch, mirror: Mirror, w: int, camera: int, geom: int):
         """Whether a geom belongs into the section, and its rotation and position in the camera's frame."""
-        kept = (scene.geom_alpha[geom] < 1.0) == wp.static(layered)
+        kept = (scene.geom_alpha[w, geom] < 1.0) == wp.static(layered)
         if wp.static(mirrored):
             kept = kept and geom != mirror.geom and mirror.geom >= 0
             rotation, position = reflected_geom(mirror, world, w, camera, geom)

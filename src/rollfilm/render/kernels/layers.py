@@ -62,12 +62,12 @@ def seeing(features: Features):
                 key = vis[row, at + (k + 1) * pane.size]
                 if key < nearest and further(key, before):
                     nearest = key
-                    opacity = scene.geom_alpha[key_geom(key)]
+                    opacity = scene.geom_alpha[pane.fine.world, key_geom(key)]
         if wp.static(features.planes > 0):
             if planes:
                 for p in range(scene.plane.shape[0]):
                     plane = make_plane(scene, world, pane.fine, scene.plane[p])
-                    alpha = scene.geom_alpha[plane.geom] * wp.where(plane.seen == -1, UNDERSIDE, 1.0)
+                    alpha = scene.geom_alpha[pane.fine.world, plane.geom] * wp.where(plane.seen == -1, UNDERSIDE, 1.0)
                     if plane.seen != 0 and alpha < 1.0:
                         key = plane_key(scene, plane, ray)
                         if key < nearest and further(key, before):

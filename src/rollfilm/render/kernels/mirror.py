@@ -33,7 +33,7 @@ def find_mirror(scene: SceneData, world: WorldData, eye: Eye):
     for k in range(scene.mirror.shape[0]):
         geom = scene.mirror[k]
         mesh = scene.geom_mesh[eye.world, geom]
-        if searching and mesh >= -1:
+        if searching and mesh >= -1 and scene.geom_alpha[eye.world, geom] == 1.0:
             rotation = world.geom_rotation[eye.world, geom]
             normal = wp.normalize(wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2]))
             height = scene.mirror_height[k]

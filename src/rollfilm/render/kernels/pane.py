@@ -51,7 +51,7 @@ def panes(features: Features):
         if wp.static(features.planes > 0):
             for p in range(scene.plane.shape[0]):
                 plane = make_plane(scene, world, eye, scene.plane[p])
-                if plane.seen == -1 or (plane.seen == 1 and scene.geom_alpha[plane.geom] < 1.0):
+                if plane.seen == -1 or (plane.seen == 1 and scene.geom_alpha[eye.world, plane.geom] < 1.0):
                     pane.layered = 1
         return pane
 
@@ -62,7 +62,7 @@ def panes(features: Features):
         for p in range(scene.plane.shape[0]):
             geom = scene.plane[p]
             plane = make_plane(scene, world, pane.fine, geom)
-            if plane.seen == 1 and scene.geom_alpha[geom] == 1.0:
+            if plane.seen == 1 and scene.geom_alpha[pane.fine.world, geom] == 1.0:
                 j = int(0)
                 while j < count:
                     vis[row, at + j] = wp.min(vis[row, at + j], plane_key(scene, plane, pixel_ray(pane.fine, x0 + j, y)))

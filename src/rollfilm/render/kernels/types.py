@@ -41,7 +41,7 @@ class SceneData:
     geom_rotation: wp.array(dtype=wp.mat33)  # (G,)
     geom_mesh: wp.array2d(dtype=int)  # (B, G) -1 for a plane, -2 for what is hidden
     geom_id: wp.array(dtype=int)  # (G,) the engine's own id
-    geom_alpha: wp.array(dtype=float)  # (G,) 1 for what is opaque
+    geom_alpha: wp.array2d(dtype=float)  # (B, G) 1 for what is opaque
     geom_half_size: wp.array(dtype=wp.vec2)  # (G,) of planes, 0 for infinite
     geom_color: wp.array2d(dtype=wp.vec3)  # (B, G)
     geom_scale: wp.array2d(dtype=wp.vec3)  # (B, G) factors on its size along the axes of its frame

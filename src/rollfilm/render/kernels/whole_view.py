@@ -32,7 +32,7 @@ def raster_view(
     lens = view_lens(batch, slot, w)
     for geom in range(batch.num_geoms):
         mesh = scene.geom_mesh[w, geom]
-        if mesh >= 0 and (batch.opaque_only == 0 or scene.geom_alpha[geom] == 1.0):
+        if mesh >= 0 and (batch.opaque_only == 0 or scene.geom_alpha[w, geom] == 1.0):
             rotation, position = drawn_geom(world, batch, w, slot, geom)
             level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
             if level >= 0:
