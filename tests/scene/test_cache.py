@@ -63,7 +63,7 @@ def test_what_changes_the_levels_changes_the_entry(builds):
     ]
     for variant in [surface, *variants]:
         cache.cached_levels(variant)
-    cache.cached_levels(surface, LevelConfig(reduction=0.3))
+    cache.cached_levels(surface, LevelConfig(error_growth=3.0))
     assert len(builds) == 6
     assert len(entries()) == 6
 

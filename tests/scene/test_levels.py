@@ -30,7 +30,7 @@ def bumpy_sheet(n=40):
     return vertices, triangles
 
 
-def dense_points(vertices, triangles, per_triangle=12):
+def dense_points(vertices, triangles, per_triangle=4):
     weights = np.random.default_rng(1).dirichlet([1, 1, 1], (len(triangles), per_triangle))
     return np.einsum("tsk,tki->tsi", weights, vertices[triangles].astype(np.float64)).reshape(-1, 3)
 
@@ -43,7 +43,7 @@ def test_the_error_bounds_the_distance_of_dense_samples_both_ways(surface):
     samples = dense_points(surface.positions, surface.triangles)
     for level in levels[1:]:
         there = ClosestPoints(level.vertices, level.triangles).nearest(samples)[0].max()
-        count = max(12, 2000 // len(level.triangles))
+        count = max(4, 1000 // len(level.triangles))
         back = original.nearest(dense_points(level.vertices, level.triangles, count))[0].max()
         assert max(there, back) <= level.error_m + 1e-6
         # and says no more than what is there, give or take the margin
@@ -107,9 +107,10 @@ def test_texture_coordinates_stay_on_their_side_of_a_seam():
     uvs = np.where(right[:, None, None], 10.0, 0.0) + 0.5 * vertices[triangles][..., :2]
     level = build_levels(surface_of(vertices, triangles, uvs.astype(np.float32)))[1]
     corners = level.vertices[level.triangles][..., 0]
-    one_sided = (corners.min(axis=1) > -1e-6) | (corners.max(axis=1) < 1e-6)
+    near = 2 * level.error_m  # an edge of the surface moves by no more than its corners
+    one_sided = (corners.min(axis=1) > -near) | (corners.max(axis=1) < near)
     assert one_sided.mean() > 0.9
-    on_the_seam = np.abs(corners) < 1e-6
+    on_the_seam = np.abs(corners) < near
     assert on_the_seam[one_sided].sum() > 10
     expected = corners.mean(axis=1)[one_sided, None] > 0
     assert ((level.uvs[level.triangles][one_sided][..., 0] > 5) == expected).all()

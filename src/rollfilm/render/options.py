@@ -32,7 +32,7 @@ class RenderOptions:
         InvalidArgumentError: a number out of its range.
     """
 
-    lod_pixels: float = 0.5
+    lod_pixels: float = 0.25
     shadows: bool = False
     shadow_map_size: int = 1024
     fog: bool = False

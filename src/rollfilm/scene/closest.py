@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rollfilm.scene.corners import compact_order
 
-__all__ = ["ClosestPoints", "Rings"]
+__all__ = ["ClosestPoints", "Rings", "framed_squared", "planar_frames"]
 
 _LEAF = 4
 
@@ -40,7 +40,7 @@ class ClosestPoints:
         slots = np.minimum(np.arange(_LEAF << self._depth), len(triangles) - 1)
         self._slots = self._order[slots].reshape(-1, _LEAF)
         self._corners = vertices.astype(np.float64)[triangles]
-        self._frames, self._sides = _planar_frames(self._corners)
+        self._frames, self._sides = planar_frames(self._corners)
         self._boxes = self._box_tree()
         self._centers = [0.5 * (low + high) for low, high in self._boxes]
 
@@ -138,13 +138,17 @@ class ClosestPoints:
 
     def _squared(self, points: NDArray, triangle: NDArray) -> NDArray:
         """Squared distances (...) from points (..., 3) to triangles (...)."""
-        frames, sides = self._frames[triangle], self._sides[triangle]
-        local = points - frames[..., 3, :]
-        x, y, z = (np.einsum("...i,...i->...", local, frames[..., k, :]) for k in range(3))
-        return _planar_squared(x, y, sides[..., 0], sides[..., 1], sides[..., 2]) + z * z
+        return framed_squared(points, self._frames[triangle], self._sides[triangle])
 
 
-def _planar_frames(corners: NDArray) -> tuple[NDArray, NDArray]:
+def framed_squared(points: NDArray, frames: NDArray, sides: NDArray) -> NDArray:
+    """Squared distances (...) from points (..., 3) to triangles in their own planes, (..., 4, 3) and (..., 3)."""
+    local = points - frames[..., 3, :]
+    x, y, z = (np.einsum("...i,...i->...", local, frames[..., k, :]) for k in range(3))
+    return _planar_squared(x, y, sides[..., 0], sides[..., 1], sides[..., 2]) + z * z
+
+
+def planar_frames(corners: NDArray) -> tuple[NDArray, NDArray]:
     """Each triangle (T, 3, 3) in its own plane: x, along its longest side, y and z axis and origin, (T, 4, 3); and the flat triangle
     (0, 0), (b_x, 0), (c_x, c_y) as those three numbers, (T, 3)."""
     rows = np.arange(len(corners))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compact_order", "face_normals", "index_corners", "position_ids"]
+__all__ = ["compact_order", "face_normals", "index_corners", "position_ids", "without_twins"]
 
 #: Triangles in a run that should lie close together: what a renderer culls as one.
 RUN_LENGTH = 64
@@ -89,3 +89,15 @@ def compact_order(vertices: NDArray, triangles: NDArray, run: int = RUN_LENGTH) 
         order[start:stop] = part[np.argpartition(points[:, axis], cut)]
         pending += [(start, start + cut), (start + cut, stop)]
     return order
+
+
+def without_twins(triangles: NDArray) -> NDArray:
+    """Each triangle (T, 3) once: those with the same corners in the same sense are one."""
+    first = np.argmin(triangles, axis=1)
+    rows = np.arange(len(triangles))
+    turned = np.stack([triangles[rows, (first + k) % 3] for k in range(3)], axis=1).astype(np.int64)
+    base = int(triangles.max()) + 1
+    # three indices do not fit into one word of 64 bits for every mesh, so the first two become one before
+    _, pair = np.unique(turned[:, 0] * base + turned[:, 1], return_inverse=True)
+    _, kept = np.unique(pair * base + turned[:, 2], return_index=True)
+    return triangles[np.sort(kept)]

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.scene.closest import ClosestPoints, Rings
-from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids
+from rollfilm.scene.collapse import Collapser
+from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids, without_twins
 from rollfilm.scene.mesh import MeshLevel
 from rollfilm.scene.normals import CREASE_ANGLE_RAD, crease_normals
-from rollfilm.scene.simplify import simplified, without_twins
 
 __all__ = ["LevelConfig", "Surface", "build_levels"]
 
@@ -36,22 +36,25 @@ class LevelConfig:
     """How levels are made.
 
     Attributes:
-        reduction: triangles of a level, as a share of those of the level before it.
-        fewest_triangles: no level is asked to have fewer.
+        free_error: what the first simplified level may depart from the surface, as a share of the mesh's largest side: next to nothing, so
+            that flat faces lose their inner corners and nothing else does.
+        finest_error: what the second one may depart.
+        error_growth: by how much each level may depart more than the one before it.
+        largest_error: what the last one may depart, as a share of the mesh's largest side.
+        fewest_triangles: a level that has no more is the last.
         least_gain: a level is kept only if it has at most this share of the triangles of the level before it.
-        largest_error: a level is kept only if its error is at most this share of the mesh's largest side.
         crease_angle_rad: where normals of simplified levels break.
-        aggressiveness: how fast the simplifier's threshold rises (its ``agg``); small values keep the largest error small.
         margin: what is added, as a share, to the largest distance found between the samples of two surfaces, for the places between.
     """
 
-    reduction: float = 0.5
-    fewest_triangles: int = 16
-    least_gain: float = 0.75
+    free_error: float = 1e-6
+    finest_error: float = 1e-3
+    error_growth: float = 1.8
     largest_error: float = 0.2
+    fewest_triangles: int = 12
+    least_gain: float = 0.75
     crease_angle_rad: float = CREASE_ANGLE_RAD
     margin: float = 0.1
-    aggressiveness: float = 3.0
 
 
 def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[MeshLevel, ...]:
@@ -72,52 +75,42 @@ def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[M
     levels = [_indexed(welded, 0.0)]
     measure = _Measure(positions, welded.triangles, config.margin)
     size = float(np.ptp(positions, axis=0).max())
-    vertices, triangles, image = positions, without_twins(welded.triangles), np.arange(len(positions))
-    while True:
-        before = len(triangles)
-        target = max(int(before * config.reduction), config.fewest_triangles)
-        if target > config.least_gain * before:
-            break
-        vertices, triangles, step = simplified(vertices, triangles, target, config.aggressiveness)
-        if not 0 < len(triangles) <= config.least_gain * before:
-            break
-        image = np.where(image < 0, -1, step[image])
-        error = measure.error(vertices, triangles, image)
-        if error > config.largest_error * size:
-            break
-        uvs = None if welded.uvs is None else _carried_uvs(welded, measure.original, vertices, triangles)
-        normals = crease_normals(vertices, triangles, config.crease_angle_rad)
-        _append(levels, _indexed(Surface(vertices, triangles, normals, uvs), error))
+    coarse = Collapser(positions, welded.triangles)
+    limit = config.free_error * size
+    while limit <= config.largest_error * size and len(coarse.triangles) > config.fewest_triangles:
+        coarse.reduce(limit)
+        vertices, triangles = coarse.vertices, without_twins(coarse.triangles)
+        if len(triangles) <= config.least_gain * len(levels[-1].triangles):
+            error = measure.error(vertices, triangles, coarse.image, coarse.departure_m())
+            uvs = None if welded.uvs is None else _carried_uvs(welded, measure.original, vertices, triangles)
+            normals = crease_normals(vertices, triangles, config.crease_angle_rad)
+            _append(levels, _indexed(Surface(vertices, triangles, normals, uvs), error))
+        limit = max(config.error_growth * limit, config.finest_error * size)
     return tuple(levels)
 
 
 class _Measure:
-    """Distances between a surface and simplified ones, in both directions, from corners and middles of faces and edges."""
+    """How far simplified surfaces lie from the original one, at corners and in the middles of their faces and edges."""
 
     def __init__(self, vertices: NDArray, triangles: NDArray, margin: float) -> None:
         self.original = ClosestPoints(vertices, triangles)
         self._triangles = triangles
         self._margin = margin
-        self._used = np.unique(triangles)
-        self._points = np.concatenate([vertices[self._used], vertices[triangles].mean(axis=1)])
 
-    def error(self, vertices: NDArray, triangles: NDArray, image: NDArray) -> float:
-        """The largest distance, with the margin. ``image`` (V,) is the simplified vertex that each original one became, or -1.
+    def error(self, vertices: NDArray, triangles: NDArray, image: NDArray, departure_m: float) -> float:
+        """The largest distance, with the margin: from the simplified surface, and ``departure_m``, that to it. ``image`` (V,) is the
+        simplified vertex that each original one became, or -1.
 
-        A point is first measured against the triangles around the image of its vertex: a bound that is mostly the distance itself.
+        A point is first measured against those triangles whose corners became its vertex: a bound that is mostly the distance itself.
         """
-        simplified = ClosestPoints(vertices, triangles)
-        around = Rings(triangles.reshape(-1), np.repeat(np.arange(len(triangles)), 3), len(vertices))
-        ring = image[np.concatenate([self._used, self._triangles[:, 0]])]
-        there = simplified.farthest(self._points, simplified.bounds(self._points, around, ring), self._margin)
-        known = image[self._triangles.reshape(-1)] >= 0
-        origin = np.repeat(np.arange(len(self._triangles)), 3)
-        before = Rings(image[self._triangles.reshape(-1)][known], origin[known], len(vertices))
+        became = image[self._triangles.reshape(-1)]
+        known = became >= 0
+        before = Rings(became[known], np.repeat(np.arange(len(self._triangles)), 3)[known], len(vertices))
         points, ring = _samples(vertices, triangles)
-        back = self.original.farthest(points, self.original.bounds(points, before, ring), self._margin)
+        largest = self.original.farthest(points, self.original.bounds(points, before, ring), self._margin)
         # a level is stored in float32, so no error is 0
         rounding = float(np.finfo(np.float32).eps * np.abs(vertices).max())
-        return (1.0 + self._margin) * max(there, back) + rounding
+        return (1.0 + self._margin) * max(departure_m, largest) + rounding
 
 
 def _append(levels: list[MeshLevel], level: MeshLevel) -> None:
