@@ -3,11 +3,13 @@
 
     python bench/render.py                                              # the Panda on the CPU
     python bench/render.py --device cuda:0 --cases 128x512x512,4096x64x64
+    python bench/render.py --shadows --samples 4                        # with shadows and anti-aliasing, for everyone
+    python bench/render.py --latency --device cuda:0                    # one render of a few worlds with three cameras
     python bench/render.py --first-frame                                # how long until the first picture
 
-Nobody draws shadows, reflections or anti-aliasing. Every world has a pose of its own, the same one for everyone. A render is
-timed from known poses to finished pictures in the renderer's own memory: on the host for MuJoCo and on the CPU, on the device on
-CUDA. Writes a table, a JSON line a case (OUT/render.jsonl) and the pictures side by side (OUT/*.png).
+Nobody draws reflections, nor shadows or anti-aliasing unless they are asked for. Every world has a pose of its own, the same one for
+everyone. A render is timed from known poses to finished pictures in the renderer's own memory: on the host for MuJoCo and on the CPU, on
+the device on CUDA. Writes a table, a JSON line a case (OUT/render.jsonl) and the pictures side by side (OUT/*.png).
 """
 
 import argparse
@@ -25,6 +27,7 @@ from renderers import CONTENDERS, Contender, Job, contender_names, cpu_model
 
 VERSIONS = ("warp-lang", "mujoco", "mujoco-warp", "numpy")
 PEERS = ("mujoco", "mujoco_warp")
+LATENCY_CASES = "1x224x224,16x224x224,64x224x224"
 DEFAULT_CASES = {"cpu": "16x512x512,256x64x64", "cuda": "128x512x512,1024x128x128,4096x64x64"}
 
 
@@ -33,7 +36,10 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu", help="cpu or cuda:0")
     parser.add_argument("--cases", default="", help="WORLDSxWIDTHxHEIGHT, with commas between them")
     parser.add_argument("--robot", default="panda", choices=("panda", "g1"))
-    parser.add_argument("--cameras", default="front", help="front, own (on the robot), or front,own")
+    parser.add_argument("--cameras", default="", help="front (the default), own (on the robot), side, with commas between them")
+    parser.add_argument("--shadows", action="store_true", help="everyone draws shadows")
+    parser.add_argument("--samples", type=int, default=1, help="of a pixel; those who cannot are left out")
+    parser.add_argument("--latency", action="store_true", help="1, 16 and 64 worlds x 3 cameras x 224x224 unless others are asked for")
     parser.add_argument("--menagerie", type=Path, help="folder of MuJoCo Menagerie; the installed one if left out")
     parser.add_argument("--only", default="", help=f"some of: {', '.join(CONTENDERS)}")
     parser.add_argument("--repeats", type=int, default=9, help="samples of each renderer")
@@ -133,6 +139,7 @@ def print_table(record: dict) -> None:
     from rich.table import Table
 
     case = f"{record['robot']}, {record['worlds']} worlds x {record['width']}x{record['height']}, cameras {', '.join(record['cameras'])}"
+    case += ", shadows" * record["shadows"] + f", {record['samples']} samples" * (record["samples"] > 1)
     table = Table(title=f"{case}\n{record['device_name']} ({record['cpu_model']}, {record['threads']} threads)")
     for column in ("", "images/s", "ms a render", "spread", "samples", "first call s", "rollfilm is faster by"):
         table.add_column(column, justify="right" if column else "left")
@@ -159,16 +166,19 @@ def compare(arguments: argparse.Namespace) -> None:
 
     device = arguments.device
     place_of_run = machine(device)
-    cases = read_cases(arguments.cases or DEFAULT_CASES[device.split(":")[0]])
+    cases = read_cases(arguments.cases or (LATENCY_CASES if arguments.latency else DEFAULT_CASES[device.split(":")[0]]))
     names = read_names("--only", arguments.only, CONTENDERS) or contender_names(device)
-    cameras = read_names("--cameras", arguments.cameras, CAMERAS)
+    cameras = read_names("--cameras", arguments.cameras or ("front,own,side" if arguments.latency else "front"), CAMERAS)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    model, qpos = build_model(arguments.robot, arguments.menagerie, max(max(case[1:]) for case in cases))
+    offscreen = max(max(case[1:]) for case in cases)
+    shadows, samples = arguments.shadows, arguments.samples
+    model, qpos = build_model(arguments.robot, arguments.menagerie, offscreen, shadows=shadows, samples=samples)
     for worlds, width, height in cases:
         poses = place_worlds(model, qpos, worlds, arguments.seed)
-        job = Job(model, poses, tuple(cameras), width, height, device)
+        job = Job(model, poses, tuple(cameras), width, height, device, shadows, samples)
         results, ready = run_case(job, names, arguments.repeats, arguments.time_budget)
         case = {"robot": arguments.robot, "worlds": worlds, "width": width, "height": height, "cameras": list(job.cameras)}
+        case |= {"shadows": shadows, "samples": samples}
         record = case | place_of_run | {"results": results, "ratio": ratios(results)}
         for camera in job.cameras:
             pictures = {name: ready[name].picture(camera, worlds - 1) for name in ready if not name.endswith("graph")}

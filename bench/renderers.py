@@ -1,7 +1,7 @@
 """The renderers that the benchmark compares, each behind the same few methods."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +24,8 @@ class Job:
     width: int
     height: int
     device: str
+    shadows: bool = False
+    samples: int = 1
 
     @property
     def num_worlds(self) -> int:
@@ -62,7 +64,7 @@ class Rollfilm:
         poses = BodyPoses(here(job.poses.body_position), here(job.poses.body_quat_wxyz))
         self.source = StillPoses(scene, poses, job.device)
         requests = [CameraRequest(name, job.height, job.width) for name in job.cameras]
-        self.renderer = BatchRenderer(scene, job.num_worlds, requests, device=job.device)
+        self.renderer = BatchRenderer(scene, job.num_worlds, requests, device=job.device, options=_options(job))
         self.synchronize: Callable[[], None] = lambda: wp.synchronize_device(job.device)
 
     def render(self) -> None:
@@ -71,6 +73,18 @@ class Rollfilm:
 
     def picture(self, camera: str, world: int) -> np.ndarray:
         return to_numpy(self.frames[camera].rgb)[world]
+
+
+def _options(job: Job):
+    """What rollfilm draws for a job."""
+    from rollfilm.render import RenderOptions
+
+    wanted = {"shadows": True} if job.shadows else {}
+    if job.samples > 1:
+        if "samples" not in {field.name for field in fields(RenderOptions)}:
+            raise NotImplementedError("this rollfilm has no anti-aliasing")
+        wanted["samples"] = job.samples
+    return RenderOptions(**wanted)
 
 
 class RollfilmGraph(Rollfilm):
@@ -93,13 +107,13 @@ class RollfilmGraph(Rollfilm):
 
 
 class Mujoco:
-    """mujoco.Renderer on EGL, one world and camera after the other, without shadows, reflections and anti-aliasing."""
+    """mujoco.Renderer on EGL, one world and camera after the other, without reflections; how many samples a pixel has is in the model."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.renderer = mujoco.Renderer(job.model, job.height, job.width)
-        for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION):
-            self.renderer.scene.flags[flag] = False
+        self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+        self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = job.shadows
         self.option = mujoco.MjvOption()
         self.option.sitegroup[:] = 0
         self.worlds = [mujoco.MjData(job.model) for _ in range(min(job.num_worlds, MUJOCO_POSES))]
@@ -124,12 +138,14 @@ class Mujoco:
 
 
 class MujocoWarp:
-    """mujoco_warp's ``refit_bvh`` and ``render``, textures and skybox on, shadows off; its packed pixels are not unpacked."""
+    """mujoco_warp's ``refit_bvh`` and ``render``, textures and skybox on; its packed pixels are not unpacked."""
 
     def __init__(self, job: Job) -> None:
         import mujoco_warp as mjw
         import warp as wp
 
+        if job.samples > 1:
+            raise NotImplementedError("mujoco_warp has no anti-aliasing")
         self.job, self.wp, self.mjw = job, wp, mjw
         with wp.ScopedDevice(job.device):
             data = mujoco.MjData(job.model)
@@ -147,7 +163,7 @@ class MujocoWarp:
                 render_depth=False,
                 render_seg=False,
                 use_textures=True,
-                use_shadows=False,
+                use_shadows=job.shadows,
                 enabled_geom_groups=[0, 1, 2],
                 cam_active=list(job.cameras),
                 render_skybox=True,

@@ -14,7 +14,7 @@ CUBE_OFFSET_M = 0.1
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot, and where the cameras of the benchmark are: ``front`` in the world, ``own`` on one of its bodies."""
+    """A robot, and where the cameras are: ``front`` and, as in a mirror, ``side`` in the world, ``own`` on one of its bodies."""
 
     folder: str
     keyframe: str
@@ -26,7 +26,7 @@ class Robot:
     cube: tuple[float, float, float]
 
 
-CAMERAS = ("front", "own")
+CAMERAS = ("front", "own", "side")
 
 ROBOTS = {
     "panda": Robot("franka_emika_panda", "home", (1.5, 0.8, 0.9), (0.25, 0, 0.3), "hand", (0.07, 0, 0), (0.05, 0, 0.2), (0.5, 0, 0.02)),
@@ -43,28 +43,35 @@ def find_model(robot: Robot, menagerie: Path | None) -> Path:
     return robot_folder(robot.folder) / "scene.xml"
 
 
-def build_model(name: str, menagerie: Path | None, offscreen: int) -> tuple[mujoco.MjModel, np.ndarray]:
+def build_model(
+    name: str, menagerie: Path | None, offscreen: int, *, shadows: bool = False, samples: int = 1
+) -> tuple[mujoco.MjModel, np.ndarray]:
     """The model, and the generalised positions (nq,) of its first world.
 
-    Shadows and anti-aliasing are off in the model, for every renderer alike.
+    Shadows and anti-aliasing are off in the model unless asked for, for every renderer alike.
 
     Args:
         name: key of ROBOTS.
         menagerie: folder of MuJoCo Menagerie, None for the installed one.
         offscreen: the largest side of a picture, pixels.
+        shadows: leave the model's shadow maps as they are.
+        samples: of a pixel.
     """
     robot = ROBOTS[name]
     spec = mujoco.MjSpec.from_file(str(find_model(robot, menagerie)))
     pose = np.array(spec.key(robot.keyframe).qpos)
     for key in list(spec.keys):
         spec.delete(key)  # they know nothing of the cube
-    spec.visual.quality.offsamples = 0
-    spec.visual.quality.shadowsize = 0
+    spec.visual.quality.offsamples = samples if samples > 1 else 0
+    if not shadows:
+        spec.visual.quality.shadowsize = 0
     spec.visual.global_.offwidth = spec.visual.global_.offheight = offscreen
     cube = spec.worldbody.add_body(name="cube", pos=robot.cube)
     cube.add_freejoint()
     cube.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.02] * 3, rgba=[0.9, 0.2, 0.1, 1])
     spec.worldbody.add_camera(name="front", pos=robot.eye, quat=look_at_quat_wxyz(robot.eye, robot.target), fovy=45)
+    side = (robot.eye[0], -robot.eye[1], robot.eye[2])
+    spec.worldbody.add_camera(name="side", pos=side, quat=look_at_quat_wxyz(side, robot.target), fovy=45)
     own_quat = look_at_quat_wxyz(robot.own_eye, robot.own_target)
     spec.body(robot.own_body).add_camera(name="own", pos=robot.own_eye, quat=own_quat, fovy=70)
     return spec.compile(), np.concatenate([pose, robot.cube, [1, 0, 0, 0]])
