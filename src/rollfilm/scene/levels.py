@@ -54,7 +54,7 @@ class LevelConfig:
     fewest_triangles: int = 12
     least_gain: float = 0.75
     crease_angle_rad: float = CREASE_ANGLE_RAD
-    margin: float = 0.1
+    margin: float = 0.15
 
 
 def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[MeshLevel, ...]:
