@@ -131,8 +131,7 @@ def mujoco_look(lod_pixels: float | None = None):
 
     from rollfilm.render import RenderOptions
 
-    full_look = getattr(RenderOptions, "mujoco_look", None)
-    look = full_look() if full_look else RenderOptions(shadows=True, shadow_map_size=4096)
+    look = RenderOptions.mujoco_look()
     return look if lod_pixels is None else replace(look, lod_pixels=lod_pixels)
 
 
