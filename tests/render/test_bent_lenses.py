@@ -180,6 +180,20 @@ def test_batch_size_slot_threads_and_other_outputs_change_nothing():
 
 
 @pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"samples": 4}, "samples=4"),
+        ({"reflections": True}, "reflections"),
+        ({"samples": 16, "reflections": True}, "samples=16 and reflections"),
+    ],
+)
+def test_what_a_bent_lens_does_not_show_is_refused(options, what):
+    requests = [CameraRequest(camera, *SIZE) for camera in (EYE, bent("barrel"))]
+    with pytest.raises(InvalidArgumentError, match=f"camera 'barrel': {what} came with a lens that bends"):
+        BatchRenderer(soup(0, count=8, most=120), 1, requests, options=RenderOptions(**options))
+
+
+@pytest.mark.parametrize(
     ("lens", "message"),
     [
         ({"distortion": (0.0,) * 5}, "distortion came without fx"),

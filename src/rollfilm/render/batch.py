@@ -218,7 +218,7 @@ def _pack_faces(plan: LensPlan, views: ViewBatch, device: wp.Device) -> ViewBatc
     faces.lens = wp.array(lenses, dtype=Lens, device=device)
     faces.turn = wp.array(plan.face_from_camera.astype(np.float32), dtype=wp.mat33, device=device)
     faces.num_worlds, faces.num_geoms, faces.lod_pixels = views.num_worlds, views.num_geoms, views.lod_pixels
-    faces.height, faces.width = plan.height, plan.width
+    faces.height, faces.width, faces.scale = plan.height, plan.width, 1.0
     return faces
 
 

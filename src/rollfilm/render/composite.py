@@ -13,7 +13,7 @@ from rollfilm.render.kernels.types import ViewBatch
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.outputs import OUTPUTS
 from rollfilm.render.request import CameraRequest
-from rollfilm.scene import Scene
+from rollfilm.scene import Camera, Scene
 
 __all__ = ["Composite", "SceneSurfaces", "composite_keys", "opacities", "require_samples"]
 
@@ -80,6 +80,20 @@ def require_samples(request: CameraRequest, surfaces: SceneSurfaces, options: Re
             f"camera {request.name!r}: {request.width}x{request.height} with {options.samples} samples a pixel were asked for; "
             f"sides of at most {MAX_SIDE // side} pixels can have that many, and {MAX_KEYS // (keys // (request.height * request.width))} "
             "pixels in all"
+        )
+
+
+def require_pinhole(camera: Camera, options: RenderOptions) -> None:
+    """Make sure that a camera shows what is asked for: bent lenses take one sample a pixel, and no mirror images.
+
+    Raises:
+        InvalidArgumentError: it does not.
+    """
+    asked = [name for name, on in ((f"samples={options.samples}", options.samples > 1), ("reflections", options.reflections)) if on]
+    if camera.bends and asked:
+        raise InvalidArgumentError(
+            f"camera {camera.name!r}: {' and '.join(asked)} came with a lens that bends straight lines; "
+            "film it by a renderer of its own with samples=1 and no reflections"
         )
 
 

@@ -16,7 +16,7 @@ from rollfilm.render.active import Schedule
 from rollfilm.render.batch import CameraBatch, exported, group_cameras
 from rollfilm.render.bound import bind_outputs
 from rollfilm.render.budget import require_room
-from rollfilm.render.composite import SceneSurfaces, require_samples
+from rollfilm.render.composite import SceneSurfaces, require_pinhole, require_samples
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
 from rollfilm.render.device import resolve_device
@@ -82,8 +82,9 @@ class BatchRenderer:
             raise InvalidArgumentError("fog was asked for, but this scene has none; give it one: dataclasses.replace(scene, fog=Fog(...))")
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
-        for request in self._requests:
+        for request, camera in zip(self._requests, self._cameras, strict=True):
             require_samples(request, SceneSurfaces.of(scene), options)
+            require_pinhole(camera, options)
         self._device = resolve_device(device)
         num_threads = num_threads or available_cores()
         bound = bind_outputs(out or {}, self._requests, num_worlds, self._device)

@@ -182,21 +182,28 @@ def lens_kernel(features: Features, *, hardware: bool):
         ray = table[0] * right - table[1] * down - table[2] * eye.forward
         if key != EMPTY_KEY:
             key = met_key(scene, world, eye, key, ray)
+        # colors leave planes out that are seen from behind, the other outputs show them solid as all cameras do
+        solid = key
         if wp.static(features.planes > 0):
             for p in range(scene.plane.shape[0]):
                 plane = make_plane(scene, world, eye, scene.plane[p])
                 if plane.seen == 1:
                     key = wp.min(key, plane_key(scene, plane, ray))
+                    solid = wp.min(solid, key)
+                elif plane.seen == -1:
+                    solid = wp.min(solid, plane_key(scene, plane, ray))
         surface = Surface()
-        if key != EMPTY_KEY:
-            surface = load_surface(scene, world, eye, key)
+        if solid != EMPTY_KEY:
+            surface = load_surface(scene, world, eye, solid)
         if wp.static(features.segmentation):
-            pictures.segmentation[v, pixel] = seen_id(scene, key)
+            pictures.segmentation[v, pixel] = seen_id(scene, solid)
         if wp.static(features.depth):
-            pictures.depth[v, pixel] = seen_depth(key) * wp.dot(eye.forward, ray)
+            pictures.depth[v, pixel] = seen_depth(solid) * wp.dot(eye.forward, ray)
         if wp.static(features.measured):
-            measure(scene, world, eye, pictures, surface, key, ray, v, pixel)
+            measure(scene, world, eye, pictures, surface, solid, ray, v, pixel)
         if wp.static(features.rgb):
+            if key != EMPTY_KEY and key != solid:
+                surface = load_surface(scene, world, eye, key)
             color = wp.vec3(0.0)
             if key == EMPTY_KEY:
                 color = background(scene, eye, ray)
