@@ -174,7 +174,8 @@ def _images(texture: Texture, on_geoms: bool) -> list[NDArray[np.uint8]]:
 def _texels(image: NDArray[np.uint8], repeats: bool) -> NDArray[np.uint32]:
     """Pack the colors of an image, with one more column and row of what comes beyond its edge (``kernels/texture.py``)."""
     wide = np.pad(image.astype(np.uint32), ((0, 1), (0, 1), (0, 0)), mode="wrap" if repeats else "edge")
-    return (wide[..., 0] | (wide[..., 1] << 8) | (wide[..., 2] << 16)).reshape(-1)
+    packed = wide[..., 0] | (wide[..., 1] << 8) | (wide[..., 2] << 16)
+    return packed.reshape(-1).astype(np.uint32)
 
 
 def _texture_unit(image: NDArray[np.uint8], repeats: bool, device: wp.Device) -> wp.Texture2D:

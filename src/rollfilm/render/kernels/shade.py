@@ -67,6 +67,7 @@ class Surface:
     finish: wp.vec3
     normal: wp.mat33  # normal (not of unit length) from the ray
     facet: wp.vec3  # normal of the triangle itself
+    even: int  # 1 if that is its normal everywhere
     textured: int  # 1 if it has a texture
     image: int  # the texture's finest image and its last
     last_image: int
@@ -337,11 +338,8 @@ def load_plane(world: WorldData, eye: Eye, geom: int):
 @wp.func
 def surface_normal(surface: Surface, ray: wp.vec3):
     """The normal, not of unit length, where a ray meets a surface."""
-    return wp.vec3(
-        fused_dot(surface.normal[0], ray),
-        fused_dot(surface.normal[1], ray),
-        fused_dot(surface.normal[2], ray),
-    )
+    bent = wp.vec3(fused_dot(surface.normal[0], ray), fused_dot(surface.normal[1], ray), fused_dot(surface.normal[2], ray))
+    return wp.where(surface.even == 1, surface.facet, bent)
 
 
 @wp.func
@@ -417,6 +415,7 @@ def shading(features: Features, *, hardware: bool):
         if scene.geom_mesh[eye.world, geom] < 0:
             sheet = load_plane(world, eye, geom)
             surface.facet = sheet.facet
+            surface.even = 1
             surface.normal = sheet.normal
             if wp.static(features.flat):
                 surface.normal = wp.outer(surface.facet, eye.forward)

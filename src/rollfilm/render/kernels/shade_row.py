@@ -113,170 +113,17 @@ def chunk_shading(features: Features):
     brightest = wp.constant(1.0e30 if shadows else 1.0)
 
     @wp.func
-    def shade_chunk(
-        scene: SceneData,
-        world: WorldData,
-        eye: Eye,
-        pictures: Pictures,
-        keys: ChunkOfKeys,
-        v: int,
-        pixel: int,
-        x: int,
-        y: int,
-        count: int,
-    ):
-        """``count`` pixels from column ``x`` of row ``y`` of view ``v``; the first is number ``pixel`` of the picture."""
-        normal_x = ChunkOfFloats()
-        normal_y = ChunkOfFloats()
-        normal_z = ChunkOfFloats()
-        color_r = ChunkOfFloats()
-        color_g = ChunkOfFloats()
-        color_b = ChunkOfFloats()
-        emission = ChunkOfFloats()
-        specular = ChunkOfFloats()
-        exponent = ChunkOfFloats()
-        depth = ChunkOfFloats()
-        image = ChunkOfInts()
-        last_image = ChunkOfInts()
-        painted = ChunkOfInts()
-        tex_u = ChunkOfFloats()
-        tex_v = ChunkOfFloats()
-        level = ChunkOfFloats()
-        cube_r = ChunkOfFloats()
-        cube_g = ChunkOfFloats()
-        cube_b = ChunkOfFloats()
-        empty = int(0)
-        textured = int(0)
-        cubes = int(0)
-        i = int(0)
-        while i < count:
-            if keys[i] == EMPTY_KEY:
-                empty += 1
-                i += 1
-            else:
-                # neighbours mostly see the same triangle: set it up once
-                which = keys[i] & SURFACE
-                surface = load_surface(scene, world, eye, keys[i])
-                textured += surface.textured - surface.cube
-                j = int(i)
-                while j < count and (keys[j] & SURFACE) == which:
-                    j += 1
-                end = int(j)
-                # i is not negative, which the compiler must see to store neighbours together
-                j = wp.max(i, 0)
-                while j < end:
-                    ray = pixel_ray(eye, x + j, y)
-                    normal = surface_normal(surface, ray)
-                    normal_x[j] = normal[0]
-                    normal_y[j] = normal[1]
-                    normal_z[j] = normal[2]
-                    color_r[j] = surface.color[0]
-                    color_g[j] = surface.color[1]
-                    color_b[j] = surface.color[2]
-                    emission[j] = surface.finish[0]
-                    specular[j] = surface.finish[1]
-                    exponent[j] = surface.finish[2]
-                    depth[j] = seen_depth(keys[j])
-                    j += 1
-                if wp.static(features.cubes):
-                    if surface.cube == 1:
-                        levels = (surface.last_image - surface.image + 1) // 6
-                        j = wp.max(i, 0)
-                        while j < end:
-                            spot = surface_spot(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
-                            face, place, place_x, place_y = cube_coordinates(surface, spot)
-                            wanted = mip_level(surface.texture_size, place_x, place_y)
-                            paint = trilinear_face(scene, surface.image + face, levels, place, wanted)
-                            cube_r[j] = paint[0]
-                            cube_g[j] = paint[1]
-                            cube_b[j] = paint[2]
-                            painted[j] = 2
-                            cubes = 1
-                            j += 1
-                if wp.static(features.textures):
-                    if surface.textured == 1 and surface.cube == 0:
-                        j = wp.max(i, 0)
-                        while j < end:
-                            spot = surface_spot(eye, surface, pixel_ray(eye, x + j, y), seen_depth(keys[j]))
-                            uv, uv_x, uv_y = texture_coordinates(surface, spot)
-                            painted[j] = 1
-                            image[j] = surface.image
-                            last_image[j] = surface.last_image
-                            tex_u[j] = uv[0]
-                            tex_v[j] = uv[1]
-                            level[j] = mip_level(surface.texture_size, uv_x, uv_y)
-                            j += 1
-                i = end
-
-        red = ChunkOfFloats()
-        green = ChunkOfFloats()
-        blue = ChunkOfFloats()
-        if empty < count:
-            if wp.static(shadows > 0):
-                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, x, y, count)
-            j = int(0)
-            while j < count:
-                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
-                color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                finish = wp.vec3(emission[j], specular[j], exponent[j])
-                point = make_point(eye, pixel_ray(eye, x + j, y), depth[j], normal, color, finish)
-                if wp.static(shadows > 0):
-                    share = Shares()
-                    for k in range(shadows):
-                        share[k] = shares[k * ROW_CHUNK + j]
-                    lit = light_behind(scene, world, eye.world, eye.position, eye.forward, point, share)
-                else:
-                    lit = light(scene, world, eye.world, eye.position, eye.forward, point)
-                red[j] = lit[0]
-                green[j] = lit[1]
-                blue[j] = lit[2]
-                j += 1
-        if wp.static(features.textures):
-            if textured > 0:
-                paint_r, paint_g, paint_b = sample_chunk(scene, count, image, last_image, tex_u, tex_v, level)
-                j = int(0)
-                while j < count:
-                    red[j] = wp.min(red[j], brightest) * wp.where(painted[j] == 1, paint_r[j], 1.0)
-                    green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 1, paint_g[j], 1.0)
-                    blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 1, paint_b[j], 1.0)
-                    j += 1
-        if wp.static(features.cubes):
-            if cubes > 0:
-                j = int(0)
-                while j < count:
-                    red[j] = wp.min(red[j], brightest) * wp.where(painted[j] == 2, cube_r[j], 1.0)
-                    green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 2, cube_g[j], 1.0)
-                    blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 2, cube_b[j], 1.0)
-                    j += 1
-        if empty > 0:
-            j = int(0)
-            while j < count:
-                if keys[j] == EMPTY_KEY:
-                    color = background(scene, eye, pixel_ray(eye, x + j, y))
-                    red[j] = color[0]
-                    green[j] = color[1]
-                    blue[j] = color[2]
-                j += 1
-
-        if wp.static(features.haze or features.fog):
-            red, green, blue = veil(scene, world, eye, depth, red, green, blue, x, y, count)
-        store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
-
-    @wp.func
-    def shade_plane(
+    def plane_colors(
         scene: SceneData,
         world: WorldData,
         eye: Eye,
         plane: Plane,
         surface: Surface,
-        pictures: Pictures,
-        v: int,
-        pixel: int,
         x: int,
         y: int,
         count: int,
     ):
-        """As ``shade_chunk`` where a plane is all that is seen: what it computes, without looking for surfaces."""
+        """Red, green and blue of a plane at ``count`` pixels from column ``x`` of row ``y``, as if it were all that is seen."""
         red = ChunkOfFloats()
         green = ChunkOfFloats()
         blue = ChunkOfFloats()
@@ -285,21 +132,20 @@ def chunk_shading(features: Features):
             normal_x = ChunkOfFloats()
             normal_y = ChunkOfFloats()
             normal_z = ChunkOfFloats()
+            column = ChunkOfInts()
             j = int(0)
             while j < count:
-                ray = pixel_ray(eye, x + j, y)
-                normal = surface_normal(surface, ray)
-                depth[j] = plane_depth(plane, ray)
-                normal_x[j] = normal[0]
-                normal_y[j] = normal[1]
-                normal_z[j] = normal[2]
+                depth[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
+                normal_x[j] = surface.facet[0]
+                normal_y[j] = surface.facet[1]
+                normal_z[j] = surface.facet[2]
+                column[j] = j
                 j += 1
-            shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, x, y, count)
+            shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, column, x, y, count)
         j = int(0)
         while j < count:
             ray = pixel_ray(eye, x + j, y)
-            normal = surface_normal(surface, ray)
-            point = make_point(eye, ray, plane_depth(plane, ray), normal, surface.color, surface.finish)
+            point = make_point(eye, ray, plane_depth(plane, ray), surface.facet, surface.color, surface.finish)
             if wp.static(shadows > 0):
                 share = Shares()
                 for k in range(shadows):
@@ -353,6 +199,24 @@ def chunk_shading(features: Features):
                     green[j] = wp.min(green[j], brightest) * paint_g[j]
                     blue[j] = wp.min(blue[j], brightest) * paint_b[j]
                     j += 1
+        return red, green, blue
+
+    @wp.func
+    def shade_plane(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        plane: Plane,
+        floor: Surface,
+        pictures: Pictures,
+        v: int,
+        pixel: int,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        """``shade_chunk`` where a plane is all that is seen."""
+        red, green, blue = plane_colors(scene, world, eye, plane, floor, x, y, count)
         if wp.static(features.haze or features.fog):
             away = ChunkOfFloats()
             j = int(0)
@@ -361,5 +225,198 @@ def chunk_shading(features: Features):
                 j += 1
             red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
+
+    @wp.func
+    def shade_chunk(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        plane: Plane,
+        floor: Surface,
+        floor_key: wp.uint64,
+        pictures: Pictures,
+        keys: ChunkOfKeys,
+        v: int,
+        pixel: int,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        """``count`` pixels from column ``x`` of row ``y`` of view ``v``; the first is number ``pixel`` of the picture.
+
+        Where ``floor_key`` is seen, ``plane`` is, whose surface is ``floor``.
+        """
+        # what is neither background nor floor, side by side
+        column = ChunkOfInts()
+        key = ChunkOfKeys()
+        empty = int(0)
+        floored = int(0)
+        n = int(0)
+        j = int(0)
+        while j < count:
+            if keys[j] == EMPTY_KEY:
+                empty += 1
+            elif (keys[j] & SURFACE) == floor_key:
+                floored += 1
+            else:
+                column[n] = j
+                key[n] = keys[j]
+                n += 1
+            j += 1
+
+        normal_x = ChunkOfFloats()
+        normal_y = ChunkOfFloats()
+        normal_z = ChunkOfFloats()
+        color_r = ChunkOfFloats()
+        color_g = ChunkOfFloats()
+        color_b = ChunkOfFloats()
+        emission = ChunkOfFloats()
+        specular = ChunkOfFloats()
+        exponent = ChunkOfFloats()
+        depth = ChunkOfFloats()
+        image = ChunkOfInts()
+        last_image = ChunkOfInts()
+        painted = ChunkOfInts()
+        tex_u = ChunkOfFloats()
+        tex_v = ChunkOfFloats()
+        level = ChunkOfFloats()
+        cube_r = ChunkOfFloats()
+        cube_g = ChunkOfFloats()
+        cube_b = ChunkOfFloats()
+        textured = int(0)
+        cubes = int(0)
+        i = int(0)
+        while i < n:
+            # neighbours mostly see the same triangle: set it up once
+            which = key[i] & SURFACE
+            surface = load_surface(scene, world, eye, key[i])
+            textured += surface.textured - surface.cube
+            j = int(i)
+            while j < n and (key[j] & SURFACE) == which:
+                j += 1
+            end = int(j)
+            # i is not negative, which the compiler must see to store neighbours together
+            j = wp.max(i, 0)
+            while j < end:
+                ray = pixel_ray(eye, x + column[j], y)
+                normal = surface_normal(surface, ray)
+                normal_x[j] = normal[0]
+                normal_y[j] = normal[1]
+                normal_z[j] = normal[2]
+                color_r[j] = surface.color[0]
+                color_g[j] = surface.color[1]
+                color_b[j] = surface.color[2]
+                emission[j] = surface.finish[0]
+                specular[j] = surface.finish[1]
+                exponent[j] = surface.finish[2]
+                depth[j] = seen_depth(key[j])
+                j += 1
+            if wp.static(features.cubes):
+                if surface.cube == 1:
+                    levels = (surface.last_image - surface.image + 1) // 6
+                    j = wp.max(i, 0)
+                    while j < end:
+                        spot = surface_spot(eye, surface, pixel_ray(eye, x + column[j], y), seen_depth(key[j]))
+                        face, place, place_x, place_y = cube_coordinates(surface, spot)
+                        wanted = mip_level(surface.texture_size, place_x, place_y)
+                        paint = trilinear_face(scene, surface.image + face, levels, place, wanted)
+                        cube_r[j] = paint[0]
+                        cube_g[j] = paint[1]
+                        cube_b[j] = paint[2]
+                        painted[j] = 2
+                        cubes = 1
+                        j += 1
+            if wp.static(features.textures):
+                if surface.textured == 1 and surface.cube == 0:
+                    j = wp.max(i, 0)
+                    while j < end:
+                        spot = surface_spot(eye, surface, pixel_ray(eye, x + column[j], y), seen_depth(key[j]))
+                        uv, uv_x, uv_y = texture_coordinates(surface, spot)
+                        painted[j] = 1
+                        image[j] = surface.image
+                        last_image[j] = surface.last_image
+                        tex_u[j] = uv[0]
+                        tex_v[j] = uv[1]
+                        level[j] = mip_level(surface.texture_size, uv_x, uv_y)
+                        j += 1
+            i = end
+
+        red = ChunkOfFloats()
+        green = ChunkOfFloats()
+        blue = ChunkOfFloats()
+        # whole vectors, whose last lanes nobody looks at
+        full = (n + 15) // 16 * 16
+        if n > 0:
+            if wp.static(shadows > 0):
+                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, column, x, y, full)
+            j = int(0)
+            while j < full:
+                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
+                color = wp.vec3(color_r[j], color_g[j], color_b[j])
+                finish = wp.vec3(emission[j], specular[j], exponent[j])
+                point = make_point(eye, pixel_ray(eye, x + column[j], y), depth[j], normal, color, finish)
+                if wp.static(shadows > 0):
+                    share = Shares()
+                    for k in range(shadows):
+                        share[k] = shares[k * ROW_CHUNK + j]
+                    lit = light_behind(scene, world, eye.world, eye.position, eye.forward, point, share)
+                else:
+                    lit = light(scene, world, eye.world, eye.position, eye.forward, point)
+                red[j] = lit[0]
+                green[j] = lit[1]
+                blue[j] = lit[2]
+                j += 1
+        if wp.static(features.textures):
+            if textured > 0:
+                paint_r, paint_g, paint_b = sample_chunk(scene, full, image, last_image, tex_u, tex_v, level)
+                j = int(0)
+                while j < full:
+                    red[j] = wp.min(red[j], brightest) * wp.where(painted[j] == 1, paint_r[j], 1.0)
+                    green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 1, paint_g[j], 1.0)
+                    blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 1, paint_b[j], 1.0)
+                    j += 1
+        if wp.static(features.cubes):
+            if cubes > 0:
+                j = int(0)
+                while j < full:
+                    red[j] = wp.min(red[j], brightest) * wp.where(painted[j] == 2, cube_r[j], 1.0)
+                    green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 2, cube_g[j], 1.0)
+                    blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 2, cube_b[j], 1.0)
+                    j += 1
+        out_r = ChunkOfFloats()
+        out_g = ChunkOfFloats()
+        out_b = ChunkOfFloats()
+        if wp.static(features.planes == 1 and not features.flat):
+            if floored > 0:
+                floor_r, floor_g, floor_b = plane_colors(scene, world, eye, plane, floor, x, y, count)
+                j = int(0)
+                while j < count:
+                    out_r[j] = floor_r[j]
+                    out_g[j] = floor_g[j]
+                    out_b[j] = floor_b[j]
+                    j += 1
+        if empty > 0:
+            j = int(0)
+            while j < count:
+                if keys[j] == EMPTY_KEY:
+                    color = background(scene, eye, pixel_ray(eye, x + j, y))
+                    out_r[j] = color[0]
+                    out_g[j] = color[1]
+                    out_b[j] = color[2]
+                j += 1
+        j = int(0)
+        while j < n:
+            out_r[column[j]] = red[j]
+            out_g[column[j]] = green[j]
+            out_b[column[j]] = blue[j]
+            j += 1
+        if wp.static(features.haze or features.fog):
+            away = ChunkOfFloats()
+            j = int(0)
+            while j < count:
+                away[j] = seen_depth(keys[j])
+                j += 1
+            out_r, out_g, out_b = veil(scene, world, eye, away, out_r, out_g, out_b, x, y, count)
+        store_bytes(pictures.rgb, v, pixel, count, out_r, out_g, out_b)
 
     return shade_chunk, shade_plane

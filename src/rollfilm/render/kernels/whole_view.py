@@ -117,10 +117,14 @@ def whole_view_kernel(features: Features):
         eye = make_eye(world, batch, v)
         plane = Plane()
         floor = Surface()
+        floor_key = EMPTY_KEY
         if wp.static(features.planes > 0):
             plane = make_plane(scene, world, eye, scene.plane[0])
             if wp.static(features.rgb and features.planes == 1 and not features.flat):
-                floor = load_surface(scene, world, eye, surface_key(scene.plane[0], 0))
+                floor_key = surface_key(scene.plane[0], 0)
+                floor = load_surface(scene, world, eye, floor_key)
+                if floor.cube == 1:
+                    floor_key = EMPTY_KEY
         # who sees a plane from behind is coloured by another kernel (``composite_view``)
         colored = plane.seen != -1
         if wp.static(features.planes > 1):
@@ -189,6 +193,6 @@ def whole_view_kernel(features: Features):
                         if plain:
                             continue
                     if colored:
-                        shade_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
+                        shade_chunk(scene, world, eye, plane, floor, floor_key, pictures, keys, v, pixel, x, y, count)
 
     return film_view
