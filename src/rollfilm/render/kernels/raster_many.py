@@ -63,36 +63,44 @@ STEP = 8
         seen[j] = front ? (nearest <= -near ? covers : (farthest <= -near ? 2 : 0)) : 0;
     }
 
-    // 2. those that cover a pixel, one after the other
+    // 2. those that cover a pixel, side by side, get their edges and the slopes of their depth; edges are taken from the same of their two
+    // ends by both triangles that share them
     wp::uint64 clipped = 0;
+    int which[64] = {0};
+    int n = 0;
+    for (int j = 0; j < count; ++j) {
+        which[n] = j;
+        n += seen[j] == 1;
+        clipped |= (wp::uint64)(seen[j] == 2) << j;
+    }
+    float origin_x[3][64], origin_y[3][64], along_x[3][64], along_y[3][64], slope_x[64], slope_y[64], nearest[64], farthest[64];
+    const int full = (n + 15) & ~15; // whole vectors, whose last lanes nobody looks at
+    for (int i = 0; i < full; ++i) {
+        const int j = which[i];
+        const float x[4] = {ax[j], bx[j], cx[j], ax[j]};
+        const float y[4] = {ay[j], by[j], cy[j], ay[j]};
+        for (int k = 0; k < 3; ++k) {
+            const bool forward = (x[k] < x[k + 1]) | ((x[k] == x[k + 1]) & (y[k] < y[k + 1]));
+            origin_x[k][i] = forward ? x[k] : x[k + 1];
+            origin_y[k][i] = forward ? y[k] : y[k + 1];
+            // with the sign of an edge that was turned round
+            along_x[k][i] = x[k + 1] - x[k];
+            along_y[k][i] = y[k + 1] - y[k];
+        }
+        const float area = (x[1] - x[0]) * (y[2] - y[0]) - (y[1] - y[0]) * (x[2] - x[0]);
+        const float inverse_area = area < 0.0f ? 1.0f / area : 0.0f;
+        slope_x[i] = inverse_area * ((bz[j] - az[j]) * (y[2] - y[0]) - (cz[j] - az[j]) * (y[1] - y[0]));
+        slope_y[i] = inverse_area * ((cz[j] - az[j]) * (x[1] - x[0]) - (bz[j] - az[j]) * (x[2] - x[0]));
+        nearest[i] = wp::max(az[j], wp::max(bz[j], cz[j]));
+        farthest[i] = wp::min(az[j], wp::min(bz[j], cz[j]));
+    }
+
+    // 3. their pixels, eight at a time
     const int chunks = (width + 63) >> 6;
     wp::uint64* const pixels = (wp::uint64*)((char*)vis.data + row * (size_t)vis.strides[0]);
     const floats lane = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f};
-    for (int j = 0; j < count; ++j) {
-        if (seen[j] == 0)
-            continue;
-        if (seen[j] == 2) {
-            clipped |= 1ull << j;
-            continue;
-        }
-        const float area = (bx[j] - ax[j]) * (cy[j] - ay[j]) - (by[j] - ay[j]) * (cx[j] - ax[j]);
-        // edges are taken from the same of their two ends by both triangles that share them
-        const float x[4] = {ax[j], bx[j], cx[j], ax[j]};
-        const float y[4] = {ay[j], by[j], cy[j], ay[j]};
-        float origin_x[3], origin_y[3], along_x[3], along_y[3];
-        for (int k = 0; k < 3; ++k) {
-            const bool forward = (x[k] < x[k + 1]) | ((x[k] == x[k + 1]) & (y[k] < y[k + 1]));
-            origin_x[k] = forward ? x[k] : x[k + 1];
-            origin_y[k] = forward ? y[k] : y[k + 1];
-            // with the sign of an edge that was turned round
-            along_x[k] = x[k + 1] - x[k];
-            along_y[k] = y[k + 1] - y[k];
-        }
-        const float inverse_area = area < 0.0f ? 1.0f / area : 0.0f;
-        const float slope_x = inverse_area * ((bz[j] - az[j]) * (cy[j] - ay[j]) - (cz[j] - az[j]) * (by[j] - ay[j]));
-        const float slope_y = inverse_area * ((cz[j] - az[j]) * (bx[j] - ax[j]) - (bz[j] - az[j]) * (cx[j] - ax[j]));
-        const float nearest = wp::max(az[j], wp::max(bz[j], cz[j]));
-        const float farthest = wp::min(az[j], wp::min(bz[j], cz[j]));
+    for (int i = 0; i < n; ++i) {
+        const int j = which[i];
         const wp::uint64 surface = key + (wp::uint64)j;
         const int last = (int)bottom[j];
         for (int v = (int)top[j]; v <= last; ++v) {
@@ -100,17 +108,17 @@ STEP = 8
             float begin = left[j], end = right[j];
             float value[3];
             for (int k = 0; k < 3; ++k) {
-                value[k] = along_x[k] * (py - origin_y[k]);
+                value[k] = along_x[k][i] * (py - origin_y[k][i]);
                 if (right[j] - left[j] > 15.0f) {
                     // leave out most of the bounding box that is outside, give or take a pixel; the edges themselves are tested below
-                    const float meeting = origin_x[k] + value[k] / (along_y[k] == 0.0f ? 1.0e-30f : along_y[k]);
-                    if (along_y[k] > 0.0f)
+                    const float meeting = origin_x[k][i] + value[k] / (along_y[k][i] == 0.0f ? 1.0e-30f : along_y[k][i]);
+                    if (along_y[k][i] > 0.0f)
                         begin = wp::clamp(wp::floor(meeting) - 1.0f, begin, 32768.0f);
-                    else if (along_y[k] < 0.0f)
+                    else if (along_y[k][i] < 0.0f)
                         end = wp::clamp(wp::ceil(meeting), -1.0f, end);
                 }
             }
-            const float depth = slope_y * (py - ay[j]) + az[j];
+            const float depth = slope_y[i] * (py - ay[j]) + az[j];
             if (begin <= end) {
                 // all between the first and the last 64 columns that are written to
                 wp::uint8* const marks = touched.data + v * chunks;
@@ -119,16 +127,17 @@ STEP = 8
             }
             for (int u = (int)begin; u <= (int)end; u += 8) {
                 const floats px = (float)u + lane;
-                const floats ab = value[0] - along_y[0] * (px - origin_x[0]);
-                const floats bc = value[1] - along_y[1] * (px - origin_x[1]);
-                const floats ca = value[2] - along_y[2] * (px - origin_x[2]);
+                const floats ab = value[0] - along_y[0][i] * (px - origin_x[0][i]);
+                const floats bc = value[1] - along_y[1][i] * (px - origin_x[1][i]);
+                const floats ca = value[2] - along_y[2][i] * (px - origin_x[2][i]);
                 const ints inside = (ab <= 0.0f) & (bc <= 0.0f) & (ca <= 0.0f) & (px < end + 1.0f);
-                floats z = ROLLFILM_FUSED_MANY((floats)slope_x, px - ax[j], (floats)depth);
+                floats z = ROLLFILM_FUSED_MANY((floats)slope_x[i], px - ax[j], (floats)depth);
                 // what is not a number is as deep as the farthest corner
-                z = z >= farthest ? z : (floats)farthest;
-                z = z > nearest ? (floats)nearest : z;
-                z = (flat ? -1.0f / z : z) * depth_factor;
-                const ints bits = 0x0FFFFFFF - (__builtin_bit_cast(ints, z) >> 3);
+                z = z >= farthest[i] ? z : (floats)farthest[i];
+                z = z > nearest[i] ? (floats)nearest[i] : z;
+                if (flat)
+                    z = -1.0f / z;
+                const ints bits = 0x0FFFFFFF - (__builtin_bit_cast(ints, z * depth_factor) >> 3);
                 const longs outside = ~__builtin_convertvector(inside, longs);
                 const words fresh = (__builtin_convertvector(__builtin_convertvector(bits, longs), words) << 36) | surface
                     | __builtin_convertvector(outside, words);

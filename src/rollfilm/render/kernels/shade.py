@@ -155,9 +155,10 @@ def plane_key(scene: SceneData, plane: Plane, ray: wp.vec3):
 
 @wp.func
 def plane_depth(plane: Plane, ray: wp.vec3):
-    """Depth in metres where a ray meets a plane, rounded as a key rounds it."""
+    """Depth in metres where a ray meets a plane, rounded as a key rounds it; far away where it does not."""
     factor = layer(plane.geom)
-    bits = wp.cast(wp.max(fused_dot(plane.inverse_depth, ray), 0.0) * factor, wp.uint32)
+    # never infinite: what is computed beside the plane is thrown away, but addresses come of it
+    bits = wp.cast(wp.max(fused_dot(plane.inverse_depth, ray), 1.0e-12) * factor, wp.uint32)
     return factor / wp.cast((bits & wp.uint32(0x7FFFFFF8)) | wp.uint32(4), wp.float32)
 
 
