@@ -11,7 +11,7 @@ from rollfilm.render.kernels.kept_view import section_rasters
 from rollfilm.render.kernels.pane import Pane, panes
 from rollfilm.render.kernels.raster import Window
 from rollfilm.render.kernels.samples import affine_depth, at_depth, grid_side, same_surface
-from rollfilm.render.kernels.shade import Surface, make_eye, to_byte
+from rollfilm.render.kernels.shade import Plane, Surface, make_eye, to_byte
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, key_geom, key_inverse_depth
 from rollfilm.render.kernels.whole_view import VECTOR_FLAGS, raster_view
@@ -128,7 +128,7 @@ def composite_view_kernel(features: Features):
                 count = wp.min(ROW_CHUNK, batch.width - x)
                 # most pixels show one surface: these are found and shaded by vector instructions, all at once
                 whole, keys = whole_pixels(pane, vis, row, x, y, count)
-                shade_chunk(scene, world, eye, pictures, keys, v, y * batch.width + x, x, y, count)
+                shade_chunk(scene, world, eye, Plane(), Surface(), EMPTY_KEY, pictures, keys, v, y * batch.width + x, x, y, count)
                 surface = Surface()
                 known = EMPTY_KEY
                 j = int(0)
