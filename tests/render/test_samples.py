@@ -53,7 +53,7 @@ def test_a_pixel_is_the_mean_of_what_its_samples_see(slivers, samples):
 
 def test_light_is_that_of_a_larger_picture(slivers):
     scene, source = moving_scene(), worlds(random_poses(1, seed=4), [0])
-    large = pictures(source, [("front", 4 * 40, 4 * 60)], ("rgb",), options=RenderOptions(lod_pixels=2.0))["front", "rgb"]
+    large = pictures(source, [("front", 4 * 40, 4 * 60)], ("rgb",), options=RenderOptions(lod_pixels=1.0))["front", "rgb"]
     mean = large.astype(float).reshape(1, 40, 4, 60, 4, 3).mean(axis=(2, 4))
     kinds = [pictures(source, [("front", 40, 60)], ("rgb",), options=RenderOptions(samples=n))["front", "rgb"] for n in (1, 4, 16)]
     ids = pictures(source, [("front", 40, 60)], ("segmentation",))["front", "segmentation"]
@@ -102,7 +102,7 @@ def test_samples_that_cannot_be_counted_are_refused():
 
 
 def test_the_budget_counts_samples(monkeypatch):
-    opaque, glass = SceneSurfaces((1.0,), (), False), SceneSurfaces((1.0, 0.5), ((0, 0.0, 0.2),), True)
+    opaque, glass = SceneSurfaces((1.0,), (), False, False), SceneSurfaces((1.0, 0.5), ((0, 0.0, 0.2),), True, True)
     options = RenderOptions(samples=16, reflections=True)
     assert composite_keys(CameraRequest("front", 20, 30), opaque, options) == 16 * 20 * 30
     assert composite_keys(CameraRequest("front", 20, 30), glass, options) == 16 * 20 * 30 * (1 + 4) * 2
