@@ -185,6 +185,14 @@ def test_what_fell_far_away_does_not_blur_the_others():
     np.testing.assert_array_equal(sharp, blurred)
 
 
+def test_hills_that_the_others_stand_on_do_not_blur_them():
+    lone = some_things(lights=(SUN, NO_SPOT))
+    hills = thing(len(lone.meshes), 9, (0.0, 0.0, -6.0), rgba=(1, 1, 1, 1))
+    wide = replace(lone, meshes=(*lone.meshes, box((60.0, 60.0, 2.0))), geoms=(*lone.geoms, hills))
+    sharp, blurred = (shot(scene, CAMERA, HEIGHT, WIDTH, ALL, shadows=True)["rgb"] for scene in (lone, wide))
+    np.testing.assert_array_equal(sharp, blurred)
+
+
 def test_shadows_follow_a_robot_that_walks_away():
     """Far from where the model began, shadows are as sharp."""
     scene = some_things(lights=(SUN, NO_SPOT))

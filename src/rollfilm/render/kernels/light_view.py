@@ -24,7 +24,8 @@ def caster_sphere(scene: SceneData, world: WorldData, w: int, geom: int):
 
 @wp.func
 def middle_of_casters(scene: SceneData, world: WorldData, w: int):
-    """A place amid most of the casters, and a distance from it beyond which a geom must be astray: a map around it would be blurred.
+    """A place amid most of the casters, and a distance from it beyond which a geom must be astray: a map around it would be blurred. So it
+    would be around a geom whose own radius is larger.
 
     The place is the geometric median, by five of Weiszfeld's steps: a ball that fell through the floor does not pull it along.
     """
@@ -119,7 +120,8 @@ def light_view(scene: SceneData, world: WorldData, w: int, light: int, spot: boo
     high = wp.vec3(-1.0e30)
     for geom in range(scene.geom_body.shape[0]):
         center, radius = caster_sphere(scene, world, w, geom)
-        if radius >= 0.0 and wp.length(center - middle) <= beyond:
+        # neither a geom that is astray nor the hills that all others stand on
+        if radius >= 0.0 and radius <= beyond and wp.length(center - middle) <= beyond:
             p = view.from_world * (center - view.origin)
             if not spot:
                 low = wp.min(low, p - wp.vec3(radius))
