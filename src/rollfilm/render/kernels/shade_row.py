@@ -5,6 +5,7 @@ written with ``while``, whose counters compilers see through. What is computed i
 """
 
 from functools import cache
+from typing import NamedTuple
 
 import warp as wp
 
@@ -19,6 +20,7 @@ from rollfilm.render.kernels.shade import (
     cube_coordinates,
     pixel_ray,
     plane_depth,
+    ray_at,
     seen_depth,
     shading,
     sight,
@@ -97,9 +99,21 @@ def store_bytes(
     """``count`` pixels, from number ``pixel`` of the picture of a view, as bytes, rounded as ``shade.to_byte`` does."""
 
 
+class ChunkShading(NamedTuple):
+    """The functions that shade a chunk: any, and one that shows nothing but a plane.
+
+    And those that give the colours of surfaces anywhere in the picture, and of what lies behind them.
+    """
+
+    chunk: wp.Function
+    plane: wp.Function
+    surfaces: wp.Function
+    ground: wp.Function
+
+
 @cache
-def chunk_shading(features: Features):
-    """The functions that shade a chunk, and one that shows nothing but a plane, for these features."""
+def chunk_shading(features: Features) -> ChunkShading:
+    """The functions for these features."""
     load_surface, background = shading(features, hardware=False)
     light = lighting(features.lights, features.headlights, features.dull)
     _, _, surface_spot, make_point = sight(features)
@@ -132,16 +146,18 @@ def chunk_shading(features: Features):
             normal_x = ChunkOfFloats()
             normal_y = ChunkOfFloats()
             normal_z = ChunkOfFloats()
-            column = ChunkOfInts()
+            place_x = ChunkOfFloats()
+            place_y = ChunkOfFloats()
             j = int(0)
             while j < count:
                 depth[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
                 normal_x[j] = surface.facet[0]
                 normal_y[j] = surface.facet[1]
                 normal_z[j] = surface.facet[2]
-                column[j] = j
+                place_x[j] = float(x + j) + 0.5
+                place_y[j] = float(y) + 0.5
                 j += 1
-            shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, column, x, y, count)
+            shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, count)
         j = int(0)
         while j < count:
             ray = pixel_ray(eye, x + j, y)
@@ -227,43 +243,10 @@ def chunk_shading(features: Features):
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     @wp.func
-    def shade_chunk(
-        scene: SceneData,
-        world: WorldData,
-        eye: Eye,
-        plane: Plane,
-        floor: Surface,
-        floor_key: wp.uint64,
-        pictures: Pictures,
-        keys: ChunkOfKeys,
-        v: int,
-        pixel: int,
-        x: int,
-        y: int,
-        count: int,
+    def surface_colors(
+        scene: SceneData, world: WorldData, eye: Eye, key: ChunkOfKeys, place_x: ChunkOfFloats, place_y: ChunkOfFloats, n: int
     ):
-        """``count`` pixels from column ``x`` of row ``y`` of view ``v``; the first is number ``pixel`` of the picture.
-
-        Where ``floor_key`` is seen, ``plane`` is, whose surface is ``floor``.
-        """
-        # what is neither background nor floor, side by side
-        column = ChunkOfInts()
-        key = ChunkOfKeys()
-        empty = int(0)
-        floored = int(0)
-        n = int(0)
-        j = int(0)
-        while j < count:
-            if keys[j] == EMPTY_KEY:
-                empty += 1
-            elif (keys[j] & SURFACE) == floor_key:
-                floored += 1
-            else:
-                column[n] = j
-                key[n] = keys[j]
-                n += 1
-            j += 1
-
+        """Red, green and blue of ``n`` surfaces, side by side, where rays through places of the picture (in pixels) meet them."""
         normal_x = ChunkOfFloats()
         normal_y = ChunkOfFloats()
         normal_z = ChunkOfFloats()
@@ -298,7 +281,7 @@ def chunk_shading(features: Features):
             # i is not negative, which the compiler must see to store neighbours together
             j = wp.max(i, 0)
             while j < end:
-                ray = pixel_ray(eye, x + column[j], y)
+                ray = ray_at(eye, place_x[j], place_y[j])
                 normal = surface_normal(surface, ray)
                 normal_x[j] = normal[0]
                 normal_y[j] = normal[1]
@@ -316,10 +299,10 @@ def chunk_shading(features: Features):
                     levels = (surface.last_image - surface.image + 1) // 6
                     j = wp.max(i, 0)
                     while j < end:
-                        spot = surface_spot(eye, surface, pixel_ray(eye, x + column[j], y), seen_depth(key[j]))
-                        face, place, place_x, place_y = cube_coordinates(surface, spot)
-                        wanted = mip_level(surface.texture_size, place_x, place_y)
-                        paint = trilinear_face(scene, surface.image + face, levels, place, wanted)
+                        spot = surface_spot(eye, surface, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]))
+                        face, uv, uv_x, uv_y = cube_coordinates(surface, spot)
+                        wanted = mip_level(surface.texture_size, uv_x, uv_y)
+                        paint = trilinear_face(scene, surface.image + face, levels, uv, wanted)
                         cube_r[j] = paint[0]
                         cube_g[j] = paint[1]
                         cube_b[j] = paint[2]
@@ -330,7 +313,7 @@ def chunk_shading(features: Features):
                 if surface.textured == 1 and surface.cube == 0:
                     j = wp.max(i, 0)
                     while j < end:
-                        spot = surface_spot(eye, surface, pixel_ray(eye, x + column[j], y), seen_depth(key[j]))
+                        spot = surface_spot(eye, surface, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]))
                         uv, uv_x, uv_y = texture_coordinates(surface, spot)
                         painted[j] = 1
                         image[j] = surface.image
@@ -348,13 +331,13 @@ def chunk_shading(features: Features):
         full = (n + 15) // 16 * 16
         if n > 0:
             if wp.static(shadows > 0):
-                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, column, x, y, full)
+                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full)
             j = int(0)
             while j < full:
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                 color = wp.vec3(color_r[j], color_g[j], color_b[j])
                 finish = wp.vec3(emission[j], specular[j], exponent[j])
-                point = make_point(eye, pixel_ray(eye, x + column[j], y), depth[j], normal, color, finish)
+                point = make_point(eye, ray_at(eye, place_x[j], place_y[j]), depth[j], normal, color, finish)
                 if wp.static(shadows > 0):
                     share = Shares()
                     for k in range(shadows):
@@ -383,6 +366,23 @@ def chunk_shading(features: Features):
                     green[j] = wp.min(green[j], brightest) * wp.where(painted[j] == 2, cube_g[j], 1.0)
                     blue[j] = wp.min(blue[j], brightest) * wp.where(painted[j] == 2, cube_b[j], 1.0)
                     j += 1
+        return red, green, blue
+
+    @wp.func
+    def ground_colors(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        plane: Plane,
+        floor: Surface,
+        floored: int,
+        empty: int,
+        keys: ChunkOfKeys,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        """Red, green and blue of what is behind all meshes: the floor, if ``floored`` pixels show it, and before it the background."""
         out_r = ChunkOfFloats()
         out_g = ChunkOfFloats()
         out_b = ChunkOfFloats()
@@ -404,6 +404,56 @@ def chunk_shading(features: Features):
                     out_g[j] = color[1]
                     out_b[j] = color[2]
                 j += 1
+        return out_r, out_g, out_b
+
+    @wp.func
+    def shade_chunk(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        plane: Plane,
+        floor: Surface,
+        floor_key: wp.uint64,
+        pictures: Pictures,
+        keys: ChunkOfKeys,
+        v: int,
+        pixel: int,
+        x: int,
+        y: int,
+        count: int,
+    ):
+        """``count`` pixels from column ``x`` of row ``y`` of view ``v``; the first is number ``pixel`` of the picture.
+
+        Where ``floor_key`` is seen, ``plane`` is, whose surface is ``floor``.
+        """
+        # what is neither background nor floor, side by side
+        column = ChunkOfInts()
+        key = ChunkOfKeys()
+        place_x = ChunkOfFloats()
+        place_y = ChunkOfFloats()
+        empty = int(0)
+        floored = int(0)
+        n = int(0)
+        j = int(0)
+        while j < count:
+            if keys[j] == EMPTY_KEY:
+                empty += 1
+            elif (keys[j] & SURFACE) == floor_key:
+                floored += 1
+            else:
+                column[n] = j
+                key[n] = keys[j]
+                place_x[n] = float(x + j) + 0.5
+                place_y[n] = float(y) + 0.5
+                n += 1
+            j += 1
+
+        red = ChunkOfFloats()
+        green = ChunkOfFloats()
+        blue = ChunkOfFloats()
+        if n > 0:
+            red, green, blue = surface_colors(scene, world, eye, key, place_x, place_y, n)
+        out_r, out_g, out_b = ground_colors(scene, world, eye, plane, floor, floored, empty, keys, x, y, count)
         j = int(0)
         while j < n:
             out_r[column[j]] = red[j]
@@ -419,4 +469,4 @@ def chunk_shading(features: Features):
             out_r, out_g, out_b = veil(scene, world, eye, away, out_r, out_g, out_b, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, out_r, out_g, out_b)
 
-    return shade_chunk, shade_plane
+    return ChunkShading(shade_chunk, shade_plane, surface_colors, ground_colors)

@@ -5,7 +5,7 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.shade import Eye, pixel_ray, sight
+from rollfilm.render.kernels.shade import Eye, ray_at, sight
 from rollfilm.render.kernels.shadow_lookup import blocked, light_through, make_screen, point_on_map
 from rollfilm.render.kernels.types import SceneData, WorldData
 
@@ -55,9 +55,8 @@ def chunk_shares(features: Features) -> wp.Function:
         normal_x: ChunkOfFloats,
         normal_y: ChunkOfFloats,
         normal_z: ChunkOfFloats,
-        place: ChunkOfInts,
-        x: int,
-        y: int,
+        place_x: ChunkOfFloats,
+        place_y: ChunkOfFloats,
         count: int,
     ):
         share = ChunkOfShares()
@@ -71,7 +70,7 @@ def chunk_shares(features: Features) -> wp.Function:
             j = int(0)
             while j < count:
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
-                point = make_point(eye, pixel_ray(eye, x + place[j], y), depth[j], normal, wp.vec3(0.0), wp.vec3(0.0))
+                point = make_point(eye, ray_at(eye, place_x[j], place_y[j]), depth[j], normal, wp.vec3(0.0), wp.vec3(0.0))
                 found = point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, depth[j]))
                 inside[j] = found.inside
                 column[j] = found.column
@@ -99,7 +98,7 @@ def chunk_shares(features: Features) -> wp.Function:
                     screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
                     j = int(0)
                     while j < count:
-                        point = make_point(eye, pixel_ray(eye, x + place[j], y), depth[j], wp.vec3(0.0), wp.vec3(0.0), wp.vec3(0.0))
+                        point = make_point(eye, ray_at(eye, place_x[j], place_y[j]), depth[j], wp.vec3(0.0), wp.vec3(0.0), wp.vec3(0.0))
                         hit = blocked(screen, view, eye.position, point.position)
                         share[k * CHUNK + j] = wp.where(hit == 1, 0.0, share[k * CHUNK + j])
                         j += 1

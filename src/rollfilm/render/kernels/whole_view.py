@@ -86,7 +86,7 @@ VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vect
 @cache
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
-    shade_chunk, shade_plane = chunk_shading(features)
+    shade_chunk, shade_plane, _, _ = chunk_shading(features)
     load_surface, _ = shading(features, hardware=False)
     measure_chunk = chunk_measuring(features)
     make_plane, plane_key, _, _ = sight(features)
