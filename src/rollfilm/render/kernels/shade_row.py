@@ -157,7 +157,9 @@ def chunk_shading(features: Features) -> ChunkShading:
                 place_x[j] = float(x + j) + 0.5
                 place_y[j] = float(y) + 0.5
                 j += 1
-            shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, count)
+            shares = shares_of_chunk(
+                scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, count, wp.static(1 if features.planes == 1 else 0)
+            )
         j = int(0)
         while j < count:
             ray = pixel_ray(eye, x + j, y)
@@ -331,7 +333,7 @@ def chunk_shading(features: Features) -> ChunkShading:
         full = (n + 15) // 16 * 16
         if n > 0:
             if wp.static(shadows > 0):
-                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full)
+                shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full, 0)
             j = int(0)
             while j < full:
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])

@@ -11,6 +11,9 @@ from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 LIFT = wp.constant(1.0)
 LIFT_SLOPE = wp.constant(1.6)
 
+# Texels off a map from where on lifting a point does not bring it there.
+BESIDE = wp.constant(8.0)
+
 
 @wp.struct
 class MapPoint:
@@ -20,6 +23,7 @@ class MapPoint:
     column: float
     row: float
     nearness: float
+    depth: float  # from the light
 
 
 @wp.func_native("""
@@ -48,8 +52,9 @@ def point_on_map(view: LightView, eye: wp.vec3, point: wp.vec3, normal: wp.vec3,
     falling = wp.sqrt(wp.max(1.0 - along * along, 0.0))
     p += (texel * (LIFT + LIFT_SLOPE * falling) + blur) * n
     depth = -p[2]
-    share = wp.where(spot, 1.0 / wp.max(depth, 1.0e-6), 1.0)
     found = MapPoint()
+    found.depth = depth
+    share = wp.where(spot, 1.0 / wp.max(depth, 1.0e-6), 1.0)
     found.column = view.center[0] + view.scale * share * p[0]
     found.row = view.center[1] - view.scale * share * p[1]
     found.nearness = wp.max(wp.where(spot, share, view.reach - depth), 0.0)
@@ -61,6 +66,17 @@ def point_on_map(view: LightView, eye: wp.vec3, point: wp.vec3, normal: wp.vec3,
     inside = wp.where(found.row < float(view.height - 1), inside, 0)
     found.inside = wp.where(depth > 0.0, inside, wp.where(spot, 0, inside))
     return found
+
+
+@wp.func
+def beside_map(view: LightView, first: MapPoint, last: MapPoint):
+    """Whether a line between two points of one plane passes a map on one side, give or take what points are lifted."""
+    far_x = float(view.width) + BESIDE
+    far_y = float(view.height) + BESIDE
+    beside = wp.max(first.column, last.column) < -BESIDE or wp.min(first.column, last.column) > far_x
+    beside = beside or wp.max(first.row, last.row) < -BESIDE or wp.min(first.row, last.row) > far_y
+    # lines stay lines on the map of a spot only before it
+    return beside and (view.perspective == 0 or wp.min(first.depth, last.depth) > 1.0e-6)
 
 
 @wp.func

@@ -6,7 +6,7 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade import Eye, ray_at, sight
-from rollfilm.render.kernels.shadow_lookup import blocked, light_through, make_screen, point_on_map
+from rollfilm.render.kernels.shadow_lookup import beside_map, blocked, light_through, make_screen, point_on_map
 from rollfilm.render.kernels.types import SceneData, WorldData
 
 CHUNK = wp.constant(64)
@@ -58,7 +58,9 @@ def chunk_shares(features: Features) -> wp.Function:
         place_x: ChunkOfFloats,
         place_y: ChunkOfFloats,
         count: int,
+        straight: int,
     ):
+        """``straight`` is 1 if the points lie on a line in their order, on the only plane, which does not shade itself."""
         share = ChunkOfShares()
         inside = ChunkOfInts()
         column = ChunkOfFloats()
@@ -67,8 +69,22 @@ def chunk_shares(features: Features) -> wp.Function:
         for k in range(shadows):
             view = world.light_view[eye.world, k]
             some = int(0)
+            looked_up = count
+            if straight == 1:
+                normal = wp.vec3(normal_x[0], normal_y[0], normal_z[0])
+                nothing = wp.vec3(0.0)
+                point = make_point(eye, ray_at(eye, place_x[0], place_y[0]), depth[0], normal, nothing, nothing)
+                begin = point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, depth[0]))
+                z = depth[count - 1]
+                point = make_point(eye, ray_at(eye, place_x[count - 1], place_y[count - 1]), z, normal, nothing, nothing)
+                if beside_map(view, begin, point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, z))):
+                    looked_up = 0
+                    j = int(0)
+                    while j < count:
+                        share[k * CHUNK + j] = 1.0
+                        j += 1
             j = int(0)
-            while j < count:
+            while j < looked_up:
                 normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
                 point = make_point(eye, ray_at(eye, place_x[j], place_y[j]), depth[j], normal, wp.vec3(0.0), wp.vec3(0.0))
                 found = point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, depth[j]))
@@ -94,7 +110,7 @@ def chunk_shares(features: Features) -> wp.Function:
                     share[k * CHUNK + j] = wp.where(inside[j] == 1, part, 1.0)
                     j += 1
             if wp.static(planes > 0):
-                for p in range(scene.plane.shape[0]):
+                for p in range(wp.where(straight == 1, 0, scene.plane.shape[0])):
                     screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
                     j = int(0)
                     while j < count:
