@@ -87,10 +87,10 @@ def test_only_the_importer_of_models_knows_a_simulator_below_the_engines(path: P
     assert used <= ({"mujoco"} if name_of(path).startswith("scene/mujoco") else set())
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("render/kernels/*.py")), ids=name_of)
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/kernels/*.py")), ids=name_of)
 def test_kernels_import_only_warp_and_each_other(path: Path):
     foreign = {name for name in imports_of(path) if name.split(".")[0] not in sys.stdlib_module_names}
-    assert {name for name in foreign if not name.startswith(("warp", "rollfilm.render.kernels"))} == set()
+    assert {name for name in foreign if not name.startswith(("warp", f"rollfilm.{room_of(path)}.kernels"))} == set()
 
 
 def test_import_loads_nothing_heavy():
@@ -100,7 +100,15 @@ def test_import_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "module", ["rollfilm.render", "rollfilm.record.manifest", "rollfilm.cli.info", "rollfilm.cli.record", "rollfilm.cli.render"]
+    "module",
+    [
+        "rollfilm.scene.mujoco",
+        "rollfilm.render",
+        "rollfilm.record.manifest",
+        "rollfilm.cli.info",
+        "rollfilm.cli.record",
+        "rollfilm.cli.render",
+    ],
 )
 def test_warp_waits_until_something_is_rendered(module):
     code = f"import sys, {module}; sys.exit('warp' in sys.modules)"

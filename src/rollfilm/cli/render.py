@@ -83,6 +83,7 @@ class Render:
         from rollfilm.scene.mujoco import load_model, load_scene
 
         quiet_mujoco()
+        quiet_warp()
         model = load_model(self.model)
         scene = load_scene(model, geom_groups=groups, site_groups=sites, frames=self.frames or None)
         outputs = ("rgb", *(["depth_m"] if self.depth else []), *(["segmentation"] if self.segmentation else []))
@@ -95,7 +96,6 @@ class Render:
 
         from rollfilm.render import BatchRenderer
 
-        quiet_warp()
         with announcing_compilation():
             renderer = BatchRenderer(scene, 1, requests, device=self.device, options=options)
         frames = renderer.render(poses)

@@ -15,7 +15,7 @@ from rollfilm.scene.mesh import MeshLevel
 __all__ = ["cache_folder", "cached_levels"]
 
 #: To be raised with every change of what :func:`~rollfilm.scene.levels.build_levels` makes of the same surface.
-_VERSION = 5
+_VERSION = 6
 
 
 def cache_folder() -> Path:

@@ -2,22 +2,18 @@
 
 Edges collapse in the order of their quadric error: the sum of squared distances to the planes of the original triangles that were drawn
 together, weighted with their areas (Garland and Heckbert, "Surface simplification using quadric error metrics", 1997). In each pass
-every edge that is the cheapest of all that touch its triangles may collapse, so that passes are a few operations on whole arrays.
+every edge that is the cheapest of all that touch its triangles may collapse, so that passes are a few operations on whole arrays; what a
+collapse would do to the surface is checked edge by edge, in a kernel.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rollfilm.scene.checks import settled
 from rollfilm.scene.closest import framed_squared, planar_frames
 from rollfilm.scene.corners import face_normals, without_twins
 
 __all__ = ["Collapser"]
-
-#: How far a triangle may turn when an edge beside it collapses, as a cosine.
-_TURN_COSINE = 0.2
-
-#: A triangle whose height is a smaller share of its longest side is a needle, which has no direction to speak of.
-_NEEDLE = 1e-4
 
 #: What keeps borders where they are: the weight of planes that stand on them, by the area of a square on the edge.
 _BORDER_WEIGHT = 1.0
@@ -30,6 +26,9 @@ _LENGTH_SHARE = 1e-6
 
 #: How much longer than the error an edge may be whose collapse closes a hole or tears one open: such holes are too small to be seen.
 _SMALL_HOLE = 1.0
+
+#: How often edges are chosen for a pass, each time among those that touch no triangle of one that was.
+_ROUNDS = 3
 
 #: Passes go on while each takes at least this share of the triangles away.
 _LEAST_PROGRESS = 0.01
@@ -168,46 +167,35 @@ class Collapser:
         rank = np.empty(len(cost), np.int64)
         scrambled = (u * 73856093 ^ v * 19349663) & 0xFFFF
         rank[np.lexsort((v, u, scrambled, np.floor(2.0 * np.log2(np.maximum(cost, 1e-30)))))] = np.arange(len(cost))
-        best = np.full(len(self._points), len(cost), np.int64)
-        np.minimum.at(best, u, rank)
-        np.minimum.at(best, v, rank)
-        around = best[self.triangles].min(axis=1)
-        np.minimum.at(best, self.triangles.reshape(-1), np.repeat(around, 3))
-        return np.flatnonzero((best[u] == rank) & (best[v] == rank))
+        chosen: list[NDArray] = []
+        left = np.arange(len(cost))
+        for _ in range(_ROUNDS):
+            best = np.full(len(self._points), len(cost), np.int64)
+            np.minimum.at(best, u[left], rank[left])
+            np.minimum.at(best, v[left], rank[left])
+            around = best[self.triangles].min(axis=1)
+            np.minimum.at(best, self.triangles.reshape(-1), np.repeat(around, 3))
+            cheapest = (best[u[left]] == rank[left]) & (best[v[left]] == rank[left])
+            chosen.append(left[cheapest])
+            taken, near = np.zeros(len(self._points), bool), np.zeros(len(self._points), bool)
+            taken[u[chosen[-1]]] = taken[v[chosen[-1]]] = True
+            near[self.triangles[taken[self.triangles].any(axis=1)]] = True
+            left = left[~(near[u[left]] | near[v[left]])]
+        return np.sort(np.concatenate(chosen))
 
     def _settled(self, u: NDArray, v: NDArray, place: NDArray, wanted: NDArray, limit: float) -> tuple[NDArray, NDArray]:
         """Which of the ``wanted`` edges may collapse, and to where: the best place, else one of the ends. Their witnesses move on to the
         nearest of the triangles that will be left around them."""
-        owner = np.full(len(self._points), -1)
+        owner = np.full(len(self._points), -1, np.int32)
         owner[u] = owner[v] = np.arange(len(u))
-        touched = owner[self.triangles]
-        owned = touched.max(axis=1)
-        before = np.flatnonzero(owned >= 0)
-        before = before[np.argsort(owned[before], kind="stable")]
-        # triangles that hold both ends vanish, the others stay
-        stays = before[(touched[before] >= 0).sum(axis=1) == 1]
-        corners, at_end, edge = self.triangles[stays], touched[stays] >= 0, owned[stays]
-        facing, area = face_normals(self._points, corners)
-        witness = np.flatnonzero(owned[self._home] >= 0)
-        watches = owned[self._home[witness]]
-        good = np.zeros(len(u), bool)
-        for candidate in (place, self._points[u], self._points[v]):
-            moved = np.where(at_end[..., None], candidate[edge][:, None], self._points[corners])
-            turned = _turned(moved, facing) & (area > 0)
-            free = wanted & ~good & (np.bincount(edge[turned], minlength=len(u)) == 0)
-            rows, mine = np.flatnonzero(free[edge]), np.flatnonzero(free[watches])
-            distance, nearest = _nearest(moved[rows], edge[rows], self._witness[witness[mine]], watches[mine], len(u))
-            free[watches[mine][distance > limit]] = False
-            # nor may the surface reach to where it was not
-            left = rows[free[edge[rows]]]
-            points = np.concatenate([0.5 * (moved[left] + moved[left][:, [1, 2, 0]]).reshape(-1, 3), moved[left].mean(axis=1)])
-            whose = np.concatenate([np.repeat(edge[left], 3), edge[left]])
-            distance, _ = _nearest(self._points[self.triangles[before]], owned[before], points, whose, len(u))
-            free[whose[distance > limit]] = False
-            place = np.where(free[:, None], candidate, place)
-            good |= free
-            settled = free[watches[mine]]
-            self._home[witness[mine][settled]] = stays[rows[nearest[settled]]]
+        owned = owner[self.triangles].max(axis=1)
+        watching = owned[self._home]
+        good, place = wanted.copy(), np.ascontiguousarray(place)
+        faces, watches = _rows(owned, len(u)), _rows(watching, len(u))
+        mesh = self._points, self.triangles, self._witness
+        home = settled(mesh, np.stack([u, v], axis=1), faces, watches, limit, place, good)
+        moves = watches[1][good[watching[watches[1]]]]
+        self._home[moves] = home[moves]
         return good, place
 
     def _keeps_shape(self, u: NDArray, v: NDArray) -> NDArray[np.bool_]:
@@ -249,38 +237,12 @@ class Collapser:
         return blocked[~(around[start] | around[end])]
 
 
-def _turned(corners: NDArray, before: NDArray) -> NDArray:
-    """Which triangles (T, 3, 3) have turned too far from the normals (T, 3) that they had, or have become needles."""
-    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    length = np.linalg.norm(cross, axis=1)
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    return (np.sum(cross * before, axis=1) < _TURN_COSINE * length) | (length < _NEEDLE * longest * longest)
-
-
-def _nearest(corners: NDArray, group: NDArray, points: NDArray, watched: NDArray, groups: int) -> tuple[NDArray, NDArray]:
-    """The distance (P,) of each point to the triangles of its group, infinite where there are none, and the nearest of them (P,).
-
-    Args:
-        corners: (T, 3, 3), those of a group one after the other.
-        group: (T,), ascending.
-        points: (P, 3).
-        watched: (P,), the group of each.
-        groups: how many there are.
-    """
-    count = np.bincount(group, minlength=groups)
-    start = np.cumsum(count) - count
-    distance, nearest = np.full(len(points), np.inf), np.zeros(len(points), np.int64)
-    frames, sides = planar_frames(corners)
-    # points with equally many triangles make a matrix
-    for triangles in np.unique(count[watched]):
-        if triangles:
-            some = np.flatnonzero(count[watched] == triangles)
-            which = start[watched[some]][:, None] + np.arange(triangles)
-            squared = framed_squared(points[some][:, None], frames[which], sides[which])
-            best = squared.argmin(axis=1)
-            distance[some] = np.sqrt(squared[np.arange(len(some)), best])
-            nearest[some] = which[np.arange(len(some)), best]
-    return distance, nearest
+def _rows(owned: NDArray, rows: int) -> tuple[NDArray, NDArray]:
+    """Things (N,) owned by rows, -1 for none, as lists: where each row starts, (rows + 1,), and the things, row after row."""
+    things = np.flatnonzero(owned >= 0)
+    start = np.zeros(rows + 1, np.int32)
+    np.cumsum(np.bincount(owned[things], minlength=rows), out=start[1:])
+    return start, things[np.argsort(owned[things], kind="stable")].astype(np.int32)
 
 
 def _quadric(plane: NDArray, weight: NDArray) -> NDArray:

@@ -1,0 +1,1 @@
+"""Warp kernels that build levels of detail, on the CPU."""
