@@ -45,9 +45,11 @@ def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) ->
         if key is not None and source is not None:
             sources.setdefault(key, source)
         shapes.append((thing, key))
+    # the largest first, so that no core waits long for another's last
+    order = sorted(sources, key=lambda key: -_num_faces(model, key))
     with ThreadPoolExecutor(max_workers=available_cores()) as pool:
-        built = dict(zip(sources, pool.map(lambda source: source(), sources.values()), strict=True))
-    meshes = {key: mesh for key, mesh in built.items() if mesh is not None}
+        built = dict(zip(order, pool.map(lambda key: sources[key](), order), strict=True))
+    meshes = {key: built[key] for key in sources if built[key] is not None}
     index = {key: i for i, key in enumerate(meshes)}
     geoms = []
     for thing, key in shapes:
@@ -56,6 +58,11 @@ def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) ->
             continue
         geoms.append(_geom(model, thing, first[thing.kind] + thing.id, -1 if key is None else index[key]))
     return tuple(geoms), tuple(meshes.values())
+
+
+def _num_faces(model: mujoco.MjModel, key: tuple) -> int:
+    """Triangles of a surface (``_shape``), 0 for those that are made without levels being searched for."""
+    return int(model.mesh_facenum[key[1]]) if key[0] == "mesh" else 0
 
 
 def _shape(model: mujoco.MjModel, thing: Thing) -> tuple[tuple | None, Callable[[], Mesh | None] | None]:
