@@ -49,7 +49,7 @@ def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) ->
     order = sorted(sources, key=lambda key: -_num_faces(model, key))
     with ThreadPoolExecutor(max_workers=available_cores()) as pool:
         built = dict(zip(order, pool.map(lambda key: sources[key](), order), strict=True))
-    meshes = {key: built[key] for key in sources if built[key] is not None}
+    meshes = {key: mesh for key in sources if (mesh := built[key]) is not None}
     index = {key: i for i, key in enumerate(meshes)}
     geoms = []
     for thing, key in shapes:
