@@ -40,11 +40,6 @@ def _segments(capacity: int, dtype: Any, device: wp.Device) -> wp.array:
     return wp.empty((SEGMENTS, max(1, capacity)), dtype=dtype, device=device)
 
 
-def visibility_pixels(batch: CameraBatch) -> int:
-    """Pixels of the visibility buffer that one view of a batch takes."""
-    return batch.num_faces * batch.views.face_size if batch.faces else batch.views.height * batch.views.width
-
-
 class CudaPipeline:
     """Renders camera batches on one GPU. After the first frame nothing is allocated and the host waits for nothing."""
 

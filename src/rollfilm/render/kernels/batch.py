@@ -57,6 +57,33 @@ def full_window(batch: ViewBatch):
     return window
 
 
+@wp.func
+def append_clusters(scene: SceneData, lists: WorkLists, row: int, geom: int, mesh: int, level: int, rotation: wp.mat33, position: wp.vec3):
+    """List a geom to be drawn at a level of detail: the triangles within its mesh, as begin and end, that found no place any more."""
+    lists.rotation[row, geom] = rotation
+    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
+    lists.first[row, geom] = scene.mesh_triangle[mesh]
+    first = scene.level_first[level]
+    end = first + scene.level_count[level]
+    clusters = (end - first + CLUSTER - 1) // CLUSTER
+    segment = (row + geom) % SEGMENTS
+    start = wp.atomic_add(lists.count, CLUSTERS, segment, 0, clusters)
+    listed = wp.clamp(lists.cluster.shape[1] - start, 0, clusters)
+    for k in range(listed):
+        triangle = first + k * CLUSTER
+        lists.cluster[segment, start + k] = wp.vec4i(row, geom, triangle, wp.min(CLUSTER, end - triangle))
+    return wp.min(first + listed * CLUSTER, end), end
+
+
+@wp.func
+def listed_triangle(scene: SceneData, lists: WorkLists, row: int, geom: int, triangle: int):
+    """The corners of a triangle of a geom that was listed, as the view sees it (``raster.camera_triangle``)."""
+    placed = lists.position[row, geom]
+    position = wp.vec3(placed[0], placed[1], placed[2])
+    a, b, c = camera_triangle(scene, lists.first[row, geom] + triangle, lists.rotation[row, geom], position)
+    return a, b, c
+
+
 @wp.kernel(enable_backward=False)
 def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """One thread a view and geom: appends the clusters to draw."""
@@ -72,23 +99,10 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
     level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
     if level < 0:
         return
-    lists.rotation[row, geom] = rotation
-    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
     lists.lens[row] = lens  # the same from every geom
-    lists.first[row, geom] = scene.mesh_triangle[mesh]
-    first = scene.level_first[level]
-    count = scene.level_count[level]
-    clusters = (count + CLUSTER - 1) // CLUSTER
-    segment = (row + geom) % SEGMENTS
-    start = wp.atomic_add(lists.count, CLUSTERS, segment, 0, clusters)
-    for k in range(clusters):
-        triangle = first + k * CLUSTER
-        n = wp.min(CLUSTER, first + count - triangle)
-        if start + k < lists.cluster.shape[1]:
-            lists.cluster[segment, start + k] = wp.vec4i(row, geom, triangle, n)
-        else:
-            for i in range(triangle, triangle + n):
-                raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, lens, rotation, position)
+    left, end = append_clusters(scene, lists, row, geom, mesh, level, rotation, position)
+    for i in range(left, end):
+        raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, lens, rotation, position)
 
 
 @wp.func
@@ -124,11 +138,17 @@ def append_small(lists: WorkLists, segment: int, row: int, geom: int, triangle: 
 
 
 @wp.func
+def hand_on(lists: WorkLists, segment: int, row: int, geom: int, triangle: int, box: Window):
+    """Append a triangle to a list by the size of its box; false if the segment is full."""
+    if (box.x1 - box.x0 + 1) * (box.y1 - box.y0 + 1) > LARGE:
+        return append_tiles(lists, segment, row, geom, triangle, box)
+    return append_small(lists, segment, row, geom, triangle)
+
+
+@wp.func
 def screen_triangles_of(scene: SceneData, lists: WorkLists, row: int, geom: int, triangle: int):
     """A triangle of a mesh on the screen of a view (``raster.screen_triangles``)."""
-    placed = lists.position[row, geom]
-    t = lists.first[row, geom] + triangle
-    a, b, c = camera_triangle(scene, t, lists.rotation[row, geom], wp.vec3(placed[0], placed[1], placed[2]))
+    a, b, c = listed_triangle(scene, lists, row, geom, triangle)
     n, p, q, r, s = screen_triangles(scene.near, lists.lens[row], a, b, c)
     return n, p, q, r, s
 
@@ -172,6 +192,17 @@ def merge(a: Window, b: Window):
     return window
 
 
+@wp.func
+def half_row(whole: Window, tile: int, lane: int):
+    """Half a row of a tile, as far as it lies in a window that begins at the origin: what one of 32 threads draws."""
+    window = Window()
+    window.x0 = (tile & 65535) * TILE + (lane & 1) * (TILE // 2)
+    window.x1 = wp.min(window.x0 + TILE // 2 - 1, whole.x1)
+    window.y0 = (tile >> 16) * TILE + (lane >> 1)
+    window.y1 = wp.min(window.y0, whole.y1)
+    return window
+
+
 @wp.kernel(enable_backward=False)
 def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
     """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: hands on those that cover a pixel."""
@@ -191,15 +222,8 @@ def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: Wo
                 box = pixel_box(full_window(batch), p, q, r)
                 if n > 1:
                     box = merge(box, pixel_box(full_window(batch), p, r, s))
-                width = box.x1 - box.x0 + 1
-                height = box.y1 - box.y0 + 1
-                if width > 0 and height > 0:
-                    handed_on = bool(False)
-                    if width * height > LARGE:
-                        handed_on = append_tiles(lists, segment, row, geom, triangle, box)
-                    else:
-                        handed_on = append_small(lists, segment, row, geom, triangle)
-                    if not handed_on:
+                if box.x0 <= box.x1 and box.y0 <= box.y1:
+                    if not hand_on(lists, segment, row, geom, triangle, box):
                         raster_whole(vis, scene, batch, lists, full_window(batch), row, geom, triangle)
 
 
@@ -227,9 +251,5 @@ def raster_tiles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLi
         item = lists.tile[segment, k]
         k += workers // SEGMENTS
         if item[0] >= 0:
-            window = Window()
-            window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
-            window.x1 = wp.min(window.x0 + TILE // 2, batch.width) - 1
-            window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
-            window.y1 = wp.min(window.y0, batch.height - 1)
+            window = half_row(full_window(batch), item[3], lane)
             raster_whole(vis, scene, batch, lists, window, item[0], item[1], item[2])

@@ -9,7 +9,7 @@ from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept import sections
 from rollfilm.render.kernels.pane import panes
 from rollfilm.render.kernels.samples import grid_side
-from rollfilm.render.kernels.shade import Surface, make_eye, to_byte
+from rollfilm.render.kernels.shade import Surface, make_eye, store_color
 from rollfilm.render.kernels.shade_column import BLOCK
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
@@ -59,9 +59,6 @@ def composite_kernel(features: Features):
                         at = section * pane.size + (wp.static(side) * y + sub_y) * pane.width + wp.static(side) * x
                         for sub_x in range(wp.static(side)):
                             vis[row, at + sub_x] = EMPTY_KEY
-            at = 3 * (y * batch.width + x)
-            pictures.rgb[v, at] = wp.uint8(to_byte(color[0]))
-            pictures.rgb[v, at + 1] = wp.uint8(to_byte(color[1]))
-            pictures.rgb[v, at + 2] = wp.uint8(to_byte(color[2]))
+            store_color(pictures, v, y * batch.width + x, color)
 
     return composite

@@ -23,7 +23,7 @@ from rollfilm.render.kernels.shade import (
     seen_depth,
     shading,
     sight,
-    to_byte,
+    store_color,
 )
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, store_bytes
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, key_geom, key_inverse_depth, surface_key
@@ -232,10 +232,7 @@ def composite_view_kernel(features: Features):
                     while j < count:
                         if layered[j] == 1:
                             color, surface, known = compose_pixel(scene, world, pane, vis, row, x + j, y, surface, known)
-                            at = 3 * (y * batch.width + x + j)
-                            pictures.rgb[v, at] = wp.uint8(to_byte(color[0]))
-                            pictures.rgb[v, at + 1] = wp.uint8(to_byte(color[1]))
-                            pictures.rgb[v, at + 2] = wp.uint8(to_byte(color[2]))
+                            store_color(pictures, v, y * batch.width + x + j, color)
                         j += 1
                 if not plain:
                     clear(pane, vis, row, x, y, count)

@@ -31,6 +31,17 @@ def beyond(across: float, depth: float, radius: float, slope: float):
 
 
 @wp.func
+def coarsest_level(scene: SceneData, mesh: int, stretch: float, allowed_m: float):
+    """The coarsest level of a mesh whose error, ``stretch`` times what was measured, stays below what is allowed."""
+    first = scene.mesh_level[mesh]
+    level = int(first)
+    for k in range(1, scene.mesh_levels[mesh]):
+        if stretch * scene.level_error[first + k] < allowed_m:
+            level = first + k
+    return level
+
+
+@wp.func
 def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, stretch: float, lens: Lens, rotation: wp.mat33, position: wp.vec3):
     """The level of detail to draw, -1 if the mesh's bounding sphere is out of sight.
 
@@ -58,9 +69,4 @@ def visible_level(scene: SceneData, batch: ViewBatch, mesh: int, stretch: float,
     ):
         return -1
     allowed = batch.lod_pixels * wp.where(lens.flat == 1, 1.0, wp.max(depth - radius, scene.near)) / wp.max(lens.fx, lens.fy)
-    first = scene.mesh_level[mesh]
-    level = int(first)
-    for k in range(1, scene.mesh_levels[mesh]):
-        if stretch * scene.level_error[first + k] < allowed:
-            level = first + k
-    return level
+    return coarsest_level(scene, mesh, stretch, allowed)

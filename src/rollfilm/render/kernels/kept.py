@@ -14,7 +14,6 @@ from rollfilm.render.kernels.raster import (
     WIDE,
     ScreenTriangle,
     Window,
-    camera_triangle,
     cut_span,
     depth_in,
     edge_row,
@@ -102,27 +101,25 @@ def keeping(*, layered: bool, mirrored: bool, flat: bool):
                             wp.atomic_min(vis, row, section.first + at, whole)
 
     @wp.func
-    def keep_triangle(
+    def keep_corners(
         vis: wp.array2d(dtype=wp.uint64),
         row: int,
-        scene: SceneData,
+        near: float,
         batch: ViewBatch,
         section: Section,
         window: Window,
         geom: int,
-        first: int,
         triangle: int,
         lens: Lens,
-        rotation: wp.mat33,
-        position: wp.vec3,
+        a: wp.vec3,
+        b: wp.vec3,
+        c: wp.vec3,
     ):
-        """One triangle of a mesh that begins with triangle ``first``, as far as it lies in the window."""
-        a, b, c = camera_triangle(scene, first + triangle, rotation, position)
+        """A triangle of a geom, its corners in the camera's frame, as far as it lies in the window."""
         if wp.static(mirrored):
-            turned = b
-            b = c
-            c = turned
-        n, p, q, r, s = screen_triangles(scene.near, lens, a, b, c)
+            n, p, q, r, s = screen_triangles(near, lens, a, c, b)
+        else:
+            n, p, q, r, s = screen_triangles(near, lens, a, b, c)
         k = int(0)
         while k < n:
             screen = make_screen_triangle(window, p, q, r)
@@ -143,4 +140,4 @@ def keeping(*, layered: bool, mirrored: bool, flat: bool):
         rotation, position = view_geom(world, w, camera, geom)
         return kept, rotation, position
 
-    return kept_geom, keep_triangle
+    return kept_geom, keep_corners

@@ -8,12 +8,24 @@ from typing import NamedTuple
 
 import warp as wp
 
-from rollfilm.render.kernels.batch import CLUSTER, CLUSTERS, LARGE, SEGMENTS, TILE, TILES, WorkLists, append_tiles, full_window, merge
+from rollfilm.render.kernels.batch import (
+    CLUSTERS,
+    LARGE,
+    SEGMENTS,
+    TILES,
+    WorkLists,
+    append_clusters,
+    append_tiles,
+    full_window,
+    half_row,
+    listed_triangle,
+    merge,
+)
 from rollfilm.render.kernels.cull import visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept import Section, keeping, sections
 from rollfilm.render.kernels.mirror import Mirror, find_mirror, mirroring
-from rollfilm.render.kernels.raster import Window, camera_triangle, pixel_box, screen_triangles
+from rollfilm.render.kernels.raster import Window, pixel_box, screen_triangles
 from rollfilm.render.kernels.shade import make_eye
 from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, view_lens
 
@@ -29,7 +41,7 @@ class KeptStages(NamedTuple):
 @cache
 def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool) -> KeptStages:
     """The kernels of a section: of layers or opaque surfaces, in the mirror or before it; ``translucent`` as in ``sections``."""
-    kept_geom, keep_triangle = keeping(layered=layered, mirrored=mirrored, flat=flat)
+    kept_geom, keep_corners = keeping(layered=layered, mirrored=mirrored, flat=flat)
     _, _, mirror_clip, _ = mirroring(flat=flat)
     opaque = sections(translucent=translucent, mirror=False) if mirrored else 0
 
@@ -60,11 +72,8 @@ def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool)
     ):
         """What a triangle, whose geom was placed by ``cull``, covers of a window."""
         section = section_of(scene, world, batch, first_view + row)
-        placed = lists.position[row, geom]
-        position = wp.vec3(placed[0], placed[1], placed[2])
-        rotation = lists.rotation[row, geom]
-        first = lists.first[row, geom]
-        keep_triangle(vis, row, scene, batch, section, window, geom, first, triangle, lists.lens[row], rotation, position)
+        a, b, c = listed_triangle(scene, lists, row, geom, triangle)
+        keep_corners(vis, row, scene.near, batch, section, window, geom, triangle, lists.lens[row], a, b, c)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True})
     def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
@@ -86,35 +95,19 @@ def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool)
         level = visible_level(scene, batch, mesh, scene.geom_stretch[w, geom], lens, rotation, position)
         if level < 0:
             return
-        lists.rotation[row, geom] = rotation
-        lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
         lists.lens[row] = lens  # the same from every geom
-        lists.first[row, geom] = scene.mesh_triangle[mesh]
-        first = scene.level_first[level]
-        count = scene.level_count[level]
-        clusters = (count + CLUSTER - 1) // CLUSTER
-        segment = (row + geom) % SEGMENTS
-        start = wp.atomic_add(lists.count, CLUSTERS, segment, 0, clusters)
-        for k in range(clusters):
-            triangle = first + k * CLUSTER
-            n = wp.min(CLUSTER, first + count - triangle)
-            if start + k < lists.cluster.shape[1]:
-                lists.cluster[segment, start + k] = wp.vec4i(row, geom, triangle, n)
-            else:
-                for i in range(triangle, triangle + n):
-                    keep_placed(vis, row, scene, world, batch, lists, full_window(batch), first_view, geom, i)
+        left, end = append_clusters(scene, lists, row, geom, mesh, level, rotation, position)
+        for i in range(left, end):
+            keep_placed(vis, row, scene, world, batch, lists, full_window(batch), first_view, geom, i)
 
     @wp.func
     def triangle_box(scene: SceneData, batch: ViewBatch, lists: WorkLists, row: int, geom: int, triangle: int):
         """The pixels that a triangle may cover."""
-        placed = lists.position[row, geom]
-        position = wp.vec3(placed[0], placed[1], placed[2])
-        a, b, c = camera_triangle(scene, lists.first[row, geom] + triangle, lists.rotation[row, geom], position)
+        a, b, c = listed_triangle(scene, lists, row, geom, triangle)
         if wp.static(mirrored):
-            turned = b
-            b = c
-            c = turned
-        n, p, q, r, s = screen_triangles(scene.near, lists.lens[row], a, b, c)
+            n, p, q, r, s = screen_triangles(scene.near, lists.lens[row], a, c, b)
+        else:
+            n, p, q, r, s = screen_triangles(scene.near, lists.lens[row], a, b, c)
         box = Window()
         box.x1 = -1
         if n > 0:
@@ -174,11 +167,7 @@ def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool)
             item = lists.tile[segment, k]
             k += workers // SEGMENTS
             if item[0] >= 0:
-                window = Window()
-                window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
-                window.x1 = wp.min(window.x0 + TILE // 2, batch.width) - 1
-                window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
-                window.y1 = wp.min(window.y0, batch.height - 1)
+                window = half_row(full_window(batch), item[3], lane)
                 keep_placed(vis, item[0], scene, world, batch, lists, window, first_view, item[1], item[2])
 
     return KeptStages(cull, triangles, tiles)

@@ -9,7 +9,7 @@ from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept import Section, keeping, sections
 from rollfilm.render.kernels.mirror import Mirror, mirroring
 from rollfilm.render.kernels.pane import panes
-from rollfilm.render.kernels.raster import Window
+from rollfilm.render.kernels.raster import Window, camera_triangle
 from rollfilm.render.kernels.shade import make_eye
 from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, view_lens
 
@@ -17,7 +17,7 @@ from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, view_
 @cache
 def section_raster(*, layered: bool, mirrored: bool, flat: bool):
     """The function that draws all triangles of a section."""
-    kept_geom, keep_triangle = keeping(layered=layered, mirrored=mirrored, flat=flat)
+    kept_geom, keep_corners = keeping(layered=layered, mirrored=mirrored, flat=flat)
 
     @wp.func
     def raster_section(
@@ -46,7 +46,8 @@ def section_raster(*, layered: bool, mirrored: bool, flat: bool):
                     first = scene.level_first[level]
                     mesh_first = scene.mesh_triangle[mesh]
                     for triangle in range(first, first + scene.level_count[level]):
-                        keep_triangle(vis, row, scene, batch, section, window, geom, mesh_first, triangle, lens, rotation, position)
+                        a, b, c = camera_triangle(scene, mesh_first + triangle, rotation, position)
+                        keep_corners(vis, row, scene.near, batch, section, window, geom, triangle, lens, a, b, c)
 
     return raster_section
 

@@ -9,27 +9,21 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import lighting, shadowed_lighting
 from rollfilm.render.kernels.measure import measuring
 from rollfilm.render.kernels.raster import Window
 from rollfilm.render.kernels.shade import (
     Eye,
     Spot,
     Surface,
-    cube_coordinates,
     make_eye,
     make_plane,
-    make_point,
     plane_key,
     seen_depth,
     seen_id,
     shading,
-    surface_normal,
-    texture_coordinates,
-    to_byte,
+    store_color,
 )
-from rollfilm.render.kernels.shadow_share import point_shares
-from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face, trilinear_face_unit, trilinear_unit
+from rollfilm.render.kernels.shade_column import surface_shading
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
     Pictures,
@@ -105,56 +99,13 @@ def lens_spot(surface: Surface, ray: wp.vec3, angle: float, distance: float):
     return spot
 
 
-@wp.func
-def trilinear(scene: SceneData, image: int, last: int, u: float, v: float, level: float):
-    """A texture between two mip levels, without texture units."""
-    wanted = wp.min(level, float(last - image))
-    fine = image + int(wanted)
-    part = wanted - wp.floor(wanted)
-    x = u - wp.floor(u)
-    y = v - wp.floor(v)
-    color = bilinear(scene, fine, x, y)
-    return color + part * (bilinear(scene, wp.min(fine + 1, last), x, y) - color)
-
-
 @cache
 def lens_kernel(features: Features, *, hardware: bool):
     """The kernel that shades views of bent lenses, for these features; ``hardware`` as in ``texture.cube_sampling``."""
     load_surface, background = shading(features, hardware=hardware)
-    light = lighting(features.lights, features.headlights, features.dull)
+    light_pixel, paint = surface_shading(features, hardware=hardware)
     measure = measuring(features)
     veil = veiling(features, hardware=hardware)
-    shadows = len(features.shadows)
-    if shadows:
-        shares_of_point = point_shares(features)
-        light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
-    sample = trilinear_unit if hardware else trilinear
-    sample_face = trilinear_face_unit if hardware else trilinear_face
-
-    @wp.func
-    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, angle: float, distance: float):
-        """Red, green and blue of a surface at a pixel, 0 to 1."""
-        point = make_point(eye, ray, distance, surface_normal(surface, ray), surface.color, surface.finish)
-        if wp.static(shadows > 0):
-            shares = shares_of_point(scene, world, eye, distance, surface_normal(surface, ray), ray)
-            color = light_behind(scene, world, eye.world, eye.position, eye.forward, point, shares)
-        else:
-            lit = light(scene, world, eye.world, eye.position, eye.forward, point)
-            color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
-        if wp.static(features.textures):
-            if surface.textured == 1:
-                spot = lens_spot(surface, ray, angle, distance)
-                if surface.cube == 0:
-                    uv, uv_x, uv_y = texture_coordinates(surface, spot)
-                    level = mip_level(surface.texture_size, uv_x, uv_y)
-                    color = wp.cw_mul(color, sample(scene, surface.image, surface.last_image, uv[0], uv[1], level))
-                if wp.static(features.cubes):
-                    if surface.cube == 1:
-                        levels = (surface.last_image - surface.image + 1) // 6
-                        face, place, place_x, place_y = cube_coordinates(surface, spot)
-                        level = mip_level(surface.texture_size, place_x, place_y)
-                        color = wp.cw_mul(color, sample_face(scene, surface.image + face, levels, place, level))
-        return color
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": hardware})
     def shade_lens(
@@ -208,11 +159,12 @@ def lens_kernel(features: Features, *, hardware: bool):
             if key == EMPTY_KEY:
                 color = background(scene, eye, ray)
             else:
-                color = shade_pixel(scene, world, eye, surface, ray, table[3], seen_depth(key))
+                color = light_pixel(scene, world, eye, surface, ray, seen_depth(key))
+                if wp.static(features.textures):
+                    if surface.textured == 1:
+                        color = paint(scene, surface, lens_spot(surface, ray, table[3], seen_depth(key)), color)
             if wp.static(features.haze or features.fog):
                 color = veil(scene, eye, make_horizon(scene, world, eye), ray, seen_depth(key), color)
-            pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
-            pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
-            pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
+            store_color(pictures, v, pixel, color)
 
     return shade_lens

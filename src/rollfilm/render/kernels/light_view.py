@@ -2,6 +2,7 @@
 
 import warp as wp
 
+from rollfilm.render.kernels.cull import coarsest_level
 from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 
 # Texels around what is seen, so that soft edges never leave the map.
@@ -185,12 +186,7 @@ def caster_level(
     if view.center[1] - view.scale * y[0] < 0.0 or view.center[1] - view.scale * y[1] > float(view.height):
         return -1
     allowed = DETAIL * lod_pixels * nearest / view.scale
-    first = scene.mesh_level[mesh]
-    level = int(first)
-    for k in range(1, scene.mesh_levels[mesh]):
-        if stretch * scene.level_error[first + k] < allowed:
-            level = first + k
-    return level
+    return coarsest_level(scene, mesh, stretch, allowed)
 
 
 @wp.func

@@ -234,6 +234,16 @@ def camera_triangle(scene: SceneData, t: int, rotation: wp.mat33, position: wp.v
 
 
 @wp.func
+def turned(a: wp.vec3, b: wp.vec3, c: wp.vec3, a_in: bool, b_in: bool, c_in: bool):
+    """A triangle that the near plane cuts, turned until its first corner is the only one inside, or its last the only one outside."""
+    if (b_in and not a_in and not c_in) or (b_in and c_in and not a_in):
+        return b, c, a
+    if (c_in and not a_in and not b_in) or (c_in and a_in and not b_in):
+        return c, a, b
+    return a, b, c
+
+
+@wp.func
 def screen_triangles(near: float, lens: Lens, a0: wp.vec3, b0: wp.vec3, c0: wp.vec3):
     """What is left of a triangle beyond the near plane: the number of triangles (0, 1 or 2) and their screen points p, q, r, s.
 
@@ -247,18 +257,7 @@ def screen_triangles(near: float, lens: Lens, a0: wp.vec3, b0: wp.vec3, c0: wp.v
         return 0, zero, zero, zero, zero
     if a_in and b_in and c_in:
         return 1, project(a0, lens), project(b0, lens), project(c0, lens), zero
-    # turn the triangle until a is the only corner inside, or c the only one outside
-    a = a0
-    b = b0
-    c = c0
-    if (b_in and not a_in and not c_in) or (b_in and c_in and not a_in):
-        a = b0
-        b = c0
-        c = a0
-    elif (c_in and not a_in and not b_in) or (c_in and a_in and not b_in):
-        a = c0
-        b = a0
-        c = b0
+    a, b, c = turned(a0, b0, c0, a_in, b_in, c_in)
     p = project(a, lens)
     s = project(near_cut(a, c, near), lens)
     if b[2] <= -near:

@@ -16,6 +16,7 @@ from rollfilm.render.kernels.power import fused, fused_dot, fused_sum, reciproca
 from rollfilm.render.kernels.texture import cube_face, cube_sampling, image_size, on_face
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
+    Pictures,
     SceneData,
     ViewBatch,
     WorldData,
@@ -254,6 +255,17 @@ def map_cube(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: 
 
 
 @wp.func
+def edges_of(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int):
+    """The vertices of a triangle, its first corner from the camera, and the edges from there to the other two."""
+    rotation = world.geom_rotation[eye.world, geom]
+    t = scene.triangle[scene.mesh_triangle[scene.geom_mesh[eye.world, geom]] + triangle]
+    a = rotation * scene.vertex[t[0]] + (world.geom_position[eye.world, geom] - eye.position)
+    ab = rotation * (scene.vertex[t[1]] - scene.vertex[t[0]])
+    ac = rotation * (scene.vertex[t[2]] - scene.vertex[t[0]])
+    return t, a, ab, ac
+
+
+@wp.func
 def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, triangle: int, normal_matrix: wp.mat33):
     """Set up a triangle for shading.
 
@@ -261,13 +273,7 @@ def load_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
     d.n with the normal n of the triangle; the last two are taken from edges, which loses fewer digits for small triangles far away.
     """
     surface = Surface()
-    mesh = scene.geom_mesh[eye.world, geom]
-    rotation = world.geom_rotation[eye.world, geom]
-    offset = world.geom_position[eye.world, geom] - eye.position
-    t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
-    a = rotation * scene.vertex[t[0]] + offset
-    ab = rotation * (scene.vertex[t[1]] - scene.vertex[t[0]])
-    ac = rotation * (scene.vertex[t[2]] - scene.vertex[t[0]])
+    t, a, ab, ac = edges_of(scene, world, eye, geom, triangle)
     n = wp.cross(ac, ab)  # towards the back, so that weights are positive for rays that hit the front
     wb = wp.cross(a, ac)
     wc = wp.cross(ab, a)
@@ -294,13 +300,7 @@ def flat_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
     Texture coordinates are affine in the point that is seen.
     """
     surface = Surface()
-    mesh = scene.geom_mesh[eye.world, geom]
-    rotation = world.geom_rotation[eye.world, geom]
-    offset = world.geom_position[eye.world, geom] - eye.position
-    t = scene.triangle[scene.mesh_triangle[mesh] + triangle]
-    a = rotation * scene.vertex[t[0]] + offset
-    ab = rotation * (scene.vertex[t[1]] - scene.vertex[t[0]])
-    ac = rotation * (scene.vertex[t[2]] - scene.vertex[t[0]])
+    t, a, ab, ac = edges_of(scene, world, eye, geom, triangle)
     n = wp.cross(ac, ab)
     forward = eye.forward
     na = scene.normal[t[0]]
@@ -516,6 +516,14 @@ def sight(features: Features) -> Sight:
 def to_byte(value: float):
     """0 to 1 as the nearest of 256 values, as OpenGL rounds."""
     return int(wp.clamp(value, 0.0, 1.0) * 255.0 + 0.5)
+
+
+@wp.func
+def store_color(pictures: Pictures, v: int, pixel: int, color: wp.vec3):
+    """Red, green and blue, 0 to 1, of a pixel of view ``v`` as bytes."""
+    pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
+    pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
+    pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
 
 
 @wp.func

@@ -15,6 +15,7 @@ from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
     Plane,
+    Spot,
     Surface,
     cube_coordinates,
     make_eye,
@@ -23,9 +24,9 @@ from rollfilm.render.kernels.shade import (
     seen_id,
     shading,
     sight,
+    store_color,
     surface_normal,
     texture_coordinates,
-    to_byte,
 )
 from rollfilm.render.kernels.shadow_share import point_shares
 from rollfilm.render.kernels.texture import mip_level, trilinear, trilinear_face, trilinear_face_unit, trilinear_unit
@@ -37,23 +38,22 @@ BLOCK = 128
 
 
 @cache
-def pixel_shading(features: Features, *, hardware: bool):
-    """The functions that set up a surface, shade it at a pixel, and give the background, for these features.
+def surface_shading(features: Features, *, hardware: bool):
+    """The functions that light a surface at a pixel, and that lay its texture over what they give, for these features.
 
     ``hardware`` asks for a GPU's texture units.
     """
-    load_surface, background = shading(features, hardware=hardware)
     sample, sample_face = (trilinear_unit, trilinear_face_unit) if hardware else (trilinear, trilinear_face)
     light = lighting(features.lights, features.headlights, features.dull)
-    _, _, surface_spot, make_point = sight(features)
+    make_point = sight(features).make_point
     shadows = len(features.shadows)
     if shadows:
         shares_of_point = point_shares(features)
         light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
 
     @wp.func
-    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
-        """Red, green and blue of a surface at a pixel, 0 to 1."""
+    def light_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+        """Red, green and blue of a surface without its texture, 0 to 1."""
         point = make_point(eye, ray, depth, surface_normal(surface, ray), surface.color, surface.finish)
         if wp.static(shadows > 0):
             shares = shares_of_point(scene, world, eye, depth, surface_normal(surface, ray), ray)
@@ -62,17 +62,41 @@ def pixel_shading(features: Features, *, hardware: bool):
         else:
             lit = light(scene, world, eye.world, eye.position, eye.forward, point)
             color = wp.vec3(wp.min(lit[0], 1.0), wp.min(lit[1], 1.0), wp.min(lit[2], 1.0))
+        return color
+
+    @wp.func
+    def paint(scene: SceneData, surface: Surface, spot: Spot, color: wp.vec3):
+        """A colour times the texture of a surface that has one."""
         if wp.static(features.cubes):
             if surface.cube == 1:
-                face, place, place_x, place_y = cube_coordinates(surface, surface_spot(eye, surface, ray, depth))
+                face, place, place_x, place_y = cube_coordinates(surface, spot)
                 levels = (surface.last_image - surface.image + 1) // 6
                 wanted = mip_level(surface.texture_size, place_x, place_y)
-                color = wp.cw_mul(color, sample_face(scene, surface.image + face, levels, place, wanted))
+                return wp.cw_mul(color, sample_face(scene, surface.image + face, levels, place, wanted))
+        uv, uv_x, uv_y = texture_coordinates(surface, spot)
+        level = mip_level(surface.texture_size, uv_x, uv_y)
+        return wp.cw_mul(color, sample(scene, surface.image, surface.last_image, uv[0], uv[1], level))
+
+    return light_pixel, paint
+
+
+@cache
+def pixel_shading(features: Features, *, hardware: bool):
+    """The functions that set up a surface, shade it at a pixel, and give the background, for these features.
+
+    ``hardware`` asks for a GPU's texture units.
+    """
+    load_surface, background = shading(features, hardware=hardware)
+    light_pixel, paint = surface_shading(features, hardware=hardware)
+    surface_spot = sight(features).surface_spot
+
+    @wp.func
+    def shade_pixel(scene: SceneData, world: WorldData, eye: Eye, surface: Surface, ray: wp.vec3, depth: float):
+        """Red, green and blue of a surface at a pixel, 0 to 1."""
+        color = light_pixel(scene, world, eye, surface, ray, depth)
         if wp.static(features.textures):
-            if surface.textured == 1 and surface.cube == 0:
-                uv, uv_x, uv_y = texture_coordinates(surface, surface_spot(eye, surface, ray, depth))
-                level = mip_level(surface.texture_size, uv_x, uv_y)
-                color = wp.cw_mul(color, sample(scene, surface.image, surface.last_image, uv[0], uv[1], level))
+            if surface.textured == 1:
+                color = paint(scene, surface, surface_spot(eye, surface, ray, depth), color)
         return color
 
     return load_surface, shade_pixel, background
@@ -156,8 +180,6 @@ def shade_kernel(features: Features):
                         color = shade_pixel(scene, world, eye, surface, ray, seen_depth(key))
                     if wp.static(features.haze or features.fog):
                         color = veil(scene, eye, horizon, ray, seen_depth(key), color)
-                    pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
-                    pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
-                    pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
+                    store_color(pictures, v, pixel, color)
 
     return shade

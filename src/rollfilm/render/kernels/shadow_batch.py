@@ -6,21 +6,20 @@ The stages and their work lists are those of ``batch``; a row of a list is a map
 import warp as wp
 
 from rollfilm.render.kernels.batch import (
-    CLUSTER,
     CLUSTERS,
-    LARGE,
     SEGMENTS,
     SMALL,
-    TILE,
     TILES,
     WorkLists,
-    append_small,
-    append_tiles,
+    append_clusters,
+    half_row,
+    hand_on,
+    listed_triangle,
     merge,
 )
 from rollfilm.render.kernels.light_view import caster_level, light_view
-from rollfilm.render.kernels.raster import Window, camera_triangle
-from rollfilm.render.kernels.shadow_raster import geom_before_light, map_triangles, raster_caster, raster_on_map, texel_box
+from rollfilm.render.kernels.raster import Window, pixel_box
+from rollfilm.render.kernels.shadow_raster import geom_before_light, map_triangles, raster_corners, raster_on_map
 from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 
 # Approximate division moves a side by a millionth of a texel.
@@ -66,6 +65,15 @@ def clear_maps(first_world: int, world: WorldData):
             world.shadow_map[row, y * world.map_pitch + x] = wp.uint32(0)
 
 
+@wp.func
+def raster_listed(
+    scene: SceneData, world: WorldData, view: LightView, lists: WorkLists, window: Window, row: int, geom: int, triangle: int
+):
+    """What a triangle of a list covers of a window of its map."""
+    a, b, c = listed_triangle(scene, lists, row, geom, triangle)
+    raster_corners(world.shadow_map, row, world.map_pitch, scene.near, view, window, a, b, c)
+
+
 @wp.kernel(enable_backward=False)
 def cull_casters(first_world: int, lod_pixels: float, scene: SceneData, world: WorldData, lists: WorkLists):
     """One thread a map and geom: appends the clusters to draw. Maps are counted in the order of their rows."""
@@ -82,34 +90,9 @@ def cull_casters(first_world: int, lod_pixels: float, scene: SceneData, world: W
     level = caster_level(scene, world, view, w, scene.shadow_light[k], geom, lod_pixels, rotation, position)
     if level < 0:
         return
-    lists.rotation[row, geom] = rotation
-    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
-    lists.first[row, geom] = scene.mesh_triangle[mesh]
-    first = scene.level_first[level]
-    count = scene.level_count[level]
-    clusters = (count + CLUSTER - 1) // CLUSTER
-    segment = (row + geom) % SEGMENTS
-    start = wp.atomic_add(lists.count, CLUSTERS, segment, 0, clusters)
-    for c in range(clusters):
-        triangle = first + c * CLUSTER
-        n = wp.min(CLUSTER, first + count - triangle)
-        if start + c < lists.cluster.shape[1]:
-            lists.cluster[segment, start + c] = wp.vec4i(row, geom, triangle, n)
-        else:
-            for t in range(scene.mesh_triangle[mesh] + triangle, scene.mesh_triangle[mesh] + triangle + n):
-                raster_caster(world.shadow_map, row, world.map_pitch, scene, view, whole_map(view), t, rotation, position)
-
-
-@wp.func
-def raster_listed(
-    first_world: int, scene: SceneData, world: WorldData, lists: WorkLists, window: Window, row: int, geom: int, triangle: int
-):
-    """What a triangle of a list covers of a window of its map."""
-    placed = lists.position[row, geom]
-    t = lists.first[row, geom] + triangle
-    position = wp.vec3(placed[0], placed[1], placed[2])
-    view = view_of_row(world, first_world, row)
-    raster_caster(world.shadow_map, row, world.map_pitch, scene, view, window, t, lists.rotation[row, geom], position)
+    left, end = append_clusters(scene, lists, row, geom, mesh, level, rotation, position)
+    for i in range(left, end):
+        raster_listed(scene, world, view, lists, whole_map(view), row, geom, i)
 
 
 @wp.kernel(enable_backward=False)
@@ -127,23 +110,14 @@ def select_casters(workers: int, first_world: int, scene: SceneData, world: Worl
             geom = item[1]
             triangle = item[2] + lane
             view = view_of_row(world, first_world, row)
-            placed = lists.position[row, geom]
-            position = wp.vec3(placed[0], placed[1], placed[2])
-            a, b, c = camera_triangle(scene, lists.first[row, geom] + triangle, lists.rotation[row, geom], position)
+            a, b, c = listed_triangle(scene, lists, row, geom, triangle)
             n, p, q, r, s = map_triangles(view, scene.near, a, b, c)
             if n > 0:
-                box = texel_box(whole_map(view), p, q, r)
+                box = pixel_box(whole_map(view), p, q, r)
                 if n > 1:
-                    box = merge(box, texel_box(whole_map(view), p, r, s))
-                width = box.x1 - box.x0 + 1
-                height = box.y1 - box.y0 + 1
-                if width > 0 and height > 0:
-                    handed_on = bool(False)
-                    if width * height > LARGE:
-                        handed_on = append_tiles(lists, segment, row, geom, triangle, box)
-                    else:
-                        handed_on = append_small(lists, segment, row, geom, triangle)
-                    if not handed_on:
+                    box = merge(box, pixel_box(whole_map(view), p, r, s))
+                if box.x0 <= box.x1 and box.y0 <= box.y1:
+                    if not hand_on(lists, segment, row, geom, triangle, box):
                         raster_on_map(world.shadow_map, row, world.map_pitch, whole_map(view), p, q, r)
                         if n > 1:
                             raster_on_map(world.shadow_map, row, world.map_pitch, whole_map(view), p, r, s)
@@ -159,8 +133,8 @@ def raster_small_casters(workers: int, first_world: int, scene: SceneData, world
     while k < total:
         item = lists.small[segment, k]
         k += (workers // SEGMENTS) * 64
-        window = whole_map(view_of_row(world, first_world, item[0]))
-        raster_listed(first_world, scene, world, lists, window, item[0], item[1], item[2])
+        view = view_of_row(world, first_world, item[0])
+        raster_listed(scene, world, view, lists, whole_map(view), item[0], item[1], item[2])
 
 
 @wp.kernel(enable_backward=False)
@@ -174,10 +148,5 @@ def raster_caster_tiles(workers: int, first_world: int, scene: SceneData, world:
         item = lists.tile[segment, k]
         k += workers // SEGMENTS
         if item[0] >= 0:
-            whole = whole_map(view_of_row(world, first_world, item[0]))
-            window = Window()
-            window.x0 = (item[3] & 65535) * TILE + (lane & 1) * (TILE // 2)
-            window.x1 = wp.min(window.x0 + TILE // 2 - 1, whole.x1)
-            window.y0 = (item[3] >> 16) * TILE + (lane >> 1)
-            window.y1 = wp.min(window.y0, whole.y1)
-            raster_listed(first_world, scene, world, lists, window, item[0], item[1], item[2])
+            view = view_of_row(world, first_world, item[0])
+            raster_listed(scene, world, view, lists, half_row(whole_map(view), item[3], lane), item[0], item[1], item[2])

@@ -3,8 +3,8 @@
 import warp as wp
 
 from rollfilm.render.kernels.light_view import caster_level, light_view
-from rollfilm.render.kernels.raster import Window
-from rollfilm.render.kernels.shadow_raster import CUT, WHOLE, clear_run, geom_before_light, raster_caster, raster_on_map, touching
+from rollfilm.render.kernels.raster import Window, camera_triangle
+from rollfilm.render.kernels.shadow_raster import CUT, WHOLE, clear_run, geom_before_light, raster_corners, raster_on_map, touching
 from rollfilm.render.kernels.shadow_share import ChunkOfFloats, ChunkOfInts, map_row
 from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 from rollfilm.render.kernels.whole_view import VECTOR_FLAGS
@@ -57,7 +57,8 @@ def draw_casters(scene: SceneData, world: WorldData, view: LightView, window: Wi
                             r = wp.vec3(cx[j], cy[j], cz[j])
                             raster_on_map(world.shadow_map, row, world.map_pitch, window, p, q, r)
                         elif touches[j] == CUT:
-                            raster_caster(world.shadow_map, row, world.map_pitch, scene, view, window, t + j, rotation, position)
+                            a, b, c = camera_triangle(scene, t + j, rotation, position)
+                            raster_corners(world.shadow_map, row, world.map_pitch, scene.near, view, window, a, b, c)
                         j += 1
                     t += 64
 

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from rollfilm.render.kernels.raster import Window, camera_triangle, near_cut
+from rollfilm.render.kernels.raster import Window, camera_triangle, near_cut, pixel_box, turned
 from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 
 # how a triangle touches a map
@@ -109,20 +109,9 @@ def side_line(a: wp.vec3, b: wp.vec3):
 
 
 @wp.func
-def texel_box(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
-    """The texels of a window whose centres lie in the bounding box of three corners; empty where an end is before its begin."""
-    box = Window()
-    box.x0 = wp.max(window.x0, int(wp.ceil(wp.clamp(wp.min(a[0], wp.min(b[0], c[0])) - 0.5, -1.0, 32768.0))))
-    box.x1 = wp.min(window.x1, int(wp.floor(wp.clamp(wp.max(a[0], wp.max(b[0], c[0])) - 0.5, -1.0, 32768.0))))
-    box.y0 = wp.max(window.y0, int(wp.ceil(wp.clamp(wp.min(a[1], wp.min(b[1], c[1])) - 0.5, -1.0, 32768.0))))
-    box.y1 = wp.min(window.y1, int(wp.floor(wp.clamp(wp.max(a[1], wp.max(b[1], c[1])) - 0.5, -1.0, 32768.0))))
-    return box
-
-
-@wp.func
 def raster_on_map(map: wp.array2d(dtype=wp.uint32), row: int, pitch: int, window: Window, a: wp.vec3, b0: wp.vec3, c0: wp.vec3):
     """What a triangle covers of a window, whichever way it faces. A texel belongs to it if its centre lies inside or on a side."""
-    box = texel_box(window, a, b0, c0)
+    box = pixel_box(window, a, b0, c0)
     area = (b0[0] - a[0]) * (c0[1] - a[1]) - (b0[1] - a[1]) * (c0[0] - a[0])
     if box.x0 <= box.x1 and box.y0 <= box.y1 and area != 0.0:
         b = b0
@@ -156,18 +145,7 @@ def map_triangles(view: LightView, near: float, a0: wp.vec3, b0: wp.vec3, c0: wp
         return 0, zero, zero, zero, zero
     if a_in and b_in and c_in:
         return 1, on_map(view, a0), on_map(view, b0), on_map(view, c0), zero
-    # turn the triangle until a is the only corner inside, or c the only one outside
-    a = a0
-    b = b0
-    c = c0
-    if (b_in and not a_in and not c_in) or (b_in and c_in and not a_in):
-        a = b0
-        b = c0
-        c = a0
-    elif (c_in and not a_in and not b_in) or (c_in and a_in and not b_in):
-        a = c0
-        b = a0
-        c = b0
+    a, b, c = turned(a0, b0, c0, a_in, b_in, c_in)
     p = on_map(view, a)
     s = on_map(view, near_cut(a, c, near))
     if b[2] <= -near:
@@ -182,20 +160,19 @@ def geom_before_light(world: WorldData, view: LightView, w: int, geom: int):
 
 
 @wp.func
-def raster_caster(
+def raster_corners(
     map: wp.array2d(dtype=wp.uint32),
     row: int,
     pitch: int,
-    scene: SceneData,
+    near: float,
     view: LightView,
     window: Window,
-    t: int,
-    rotation: wp.mat33,
-    position: wp.vec3,
+    a: wp.vec3,
+    b: wp.vec3,
+    c: wp.vec3,
 ):
-    """What triangle ``t``, counted over all meshes, covers of a window of a map."""
-    a, b, c = camera_triangle(scene, t, rotation, position)
-    n, p, q, r, s = map_triangles(view, scene.near, a, b, c)
+    """What a triangle, its corners in a light's axes, covers of a window of a map."""
+    n, p, q, r, s = map_triangles(view, near, a, b, c)
     if n > 0:
         raster_on_map(map, row, pitch, window, p, q, r)
         if n > 1:

@@ -77,6 +77,15 @@ def moved(around: Around, vertex: int, u: int, v: int, place: wp.vec3d):
 
 
 @wp.func
+def moved_corners(around: Around, face: int, u: int, v: int, place: wp.vec3d):
+    """The corners of a triangle when the edge from u to v has collapsed."""
+    a = moved(around, around.triangles[face, 0], u, v, place)
+    b = moved(around, around.triangles[face, 1], u, v, place)
+    c = moved(around, around.triangles[face, 2], u, v, place)
+    return a, b, c
+
+
+@wp.func
 def vanishes(around: Around, face: int, u: int, v: int):
     """Whether a triangle holds both ends of an edge."""
     ends = int(0)
@@ -94,7 +103,7 @@ def turns(around: Around, e: int, u: int, v: int, place: wp.vec3d):
         if not vanishes(around, face, u, v):
             i0, i1, i2 = around.triangles[face, 0], around.triangles[face, 1], around.triangles[face, 2]
             before = wp.cross(around.points[i1] - around.points[i0], around.points[i2] - around.points[i0])
-            a, b, c = moved(around, i0, u, v, place), moved(around, i1, u, v, place), moved(around, i2, u, v, place)
+            a, b, c = moved_corners(around, face, u, v, place)
             cross = wp.cross(b - a, c - a)
             length, area = wp.length(cross), wp.length(before)
             longest = wp.max(wp.length_sq(b - a), wp.max(wp.length_sq(c - b), wp.length_sq(a - c)))
@@ -113,9 +122,7 @@ def loses_witness(around: Around, e: int, u: int, v: int, place: wp.vec3d, limit
         for i in range(around.face_start[e], around.face_start[e + 1]):
             face = around.faces[i]
             if not vanishes(around, face, u, v):
-                a = moved(around, around.triangles[face, 0], u, v, place)
-                b = moved(around, around.triangles[face, 1], u, v, place)
-                c = moved(around, around.triangles[face, 2], u, v, place)
+                a, b, c = moved_corners(around, face, u, v, place)
                 squared = triangle_squared(point, a, b, c)
                 if squared < best:
                     best = squared
@@ -145,9 +152,7 @@ def reaches_out(around: Around, e: int, u: int, v: int, place: wp.vec3d, limit_s
     for i in range(around.face_start[e], around.face_start[e + 1]):
         face = around.faces[i]
         if not vanishes(around, face, u, v):
-            a = moved(around, around.triangles[face, 0], u, v, place)
-            b = moved(around, around.triangles[face, 1], u, v, place)
-            c = moved(around, around.triangles[face, 2], u, v, place)
+            a, b, c = moved_corners(around, face, u, v, place)
             # a loop that the compiler does not unroll: the check is compiled once
             points = int(4)
             for k in range(points):
