@@ -7,9 +7,10 @@ import pytest
 
 from render.composites import HEIGHT, MODEL, WIDTH, film_model
 from render.raycast import camera_axes, geom_depths, mesh_depths, pixel_rays
-from render.scenes import look, scene_of, shot, thing, triangles
+from render.scenes import look, scene_of, shot, still, thing, triangles
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.render import RenderOptions
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks
+from rollfilm.scene.mujoco import load_scene
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -92,6 +93,27 @@ def test_pictures_are_mujocos(mujoco_picture, floor, table):
     mirrored = np.abs(want - without).max(axis=-1) > 5
     assert mirrored.any()
     assert error[mirrored].mean() < 0.5 * np.abs(want - without).max(axis=-1)[mirrored].mean()
+
+
+def test_batch_size_slot_and_threads_change_nothing():
+    """With glass, a mirror, samples and shadows, in worlds that are each seen from elsewhere."""
+    scene = load_scene(MODEL.format(samples=4, floor=0.3, table=0, glass="glass"))
+    offset = np.random.default_rng(0).uniform(-0.3, 0.3, (6, 3))
+
+    def filmed(which, num_threads):
+        requests = [CameraRequest(name, 37, 70) for name in ("front", "below")]
+        renderer = BatchRenderer(scene, len(which), requests, num_threads=num_threads, options=RenderOptions.mujoco_look())
+        renderer.set_looks(WorldLooks(camera_offset={("front", "below"): np.repeat(offset[which][:, None], 2, axis=1)}))
+        frames = renderer.render(still(scene, len(which)))
+        copies = {name: frames[name].rgb.copy() for name in frames}
+        renderer.close()
+        return copies
+
+    whole = filmed([0, 1, 2, 3, 4, 5], 1)
+    assert all((whole[name][0] != whole[name][k]).any() for name in whole for k in range(1, 6))
+    for which, num_threads in (([4], 3), ([2, 5, 0], 2), ([5, 4, 3, 2, 1, 0], 1)):
+        for name, picture in filmed(which, num_threads).items():
+            np.testing.assert_array_equal(picture, whole[name][which])
 
 
 def test_other_values_are_refused():
