@@ -41,7 +41,7 @@ def composite_view_kernel(features: Features):
     raster_sections = section_rasters(features)
     make_pane, lay_planes = panes(features)
     _, _, _, ground_colors = chunk_shading(features)
-    veil = chunk_veiling(features)
+    hazy, veil = chunk_veiling(features)
     load_surface, _ = shading(features, hardware=False)
     make_plane, _, _, _ = sight(features)
     compose_parts = parts_composing(features)
@@ -207,15 +207,16 @@ def composite_view_kernel(features: Features):
                         j += 1
                 red, green, blue = ground_colors(scene, world, eye, plane, floor, on_floor, empty, keys, x, y, count)
                 if wp.static(features.haze or features.fog):
-                    away = ChunkOfFloats()
-                    j = int(0)
-                    while j < count:
-                        away[j] = seen_depth(keys[j])
-                        if wp.static(floored):
-                            if plain:
-                                away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
-                        j += 1
-                    red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
+                    if hazy(scene, world, eye, x, y, count):
+                        away = ChunkOfFloats()
+                        j = int(0)
+                        while j < count:
+                            away[j] = seen_depth(keys[j])
+                            if wp.static(floored):
+                                if plain:
+                                    away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
+                            j += 1
+                        red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
                 if surfaces > 0:
                     j = int(0)
                     while j < count:

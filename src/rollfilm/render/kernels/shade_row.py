@@ -10,7 +10,7 @@ from typing import NamedTuple
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.light import lighting, shadowed_lighting
+from rollfilm.render.kernels.light_chunk import chunk_lighting
 from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.shade import (
     SURFACE,
@@ -27,7 +27,7 @@ from rollfilm.render.kernels.shade import (
     surface_normal,
     texture_coordinates,
 )
-from rollfilm.render.kernels.shadow_share import chunk_shares, shares_of
+from rollfilm.render.kernels.shadow_share import chunk_shares
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
 from rollfilm.render.kernels.veil import chunk_veiling
@@ -99,6 +99,15 @@ def store_bytes(
     """``count`` pixels, from number ``pixel`` of the picture of a view, as bytes, rounded as ``shade.to_byte`` does."""
 
 
+@wp.func_native("""
+    const char* out = (const char*)rgb.data + view * (size_t)rgb.strides[0] + 3 * (size_t)pixel;
+    for (int at = 0; at < 3 * count; at += 64)
+        __builtin_prefetch(out + at, 1);
+""")
+def expect_bytes(rgb: wp.array2d(dtype=wp.uint8), view: int, pixel: int, count: int):
+    """Fetch what ``store_bytes`` will write to: pictures are larger than caches, and stores that wait for memory hold up all others."""
+
+
 class ChunkShading(NamedTuple):
     """The functions that shade a chunk: any, and one that shows nothing but a plane.
 
@@ -115,14 +124,11 @@ class ChunkShading(NamedTuple):
 def chunk_shading(features: Features) -> ChunkShading:
     """The functions for these features."""
     load_surface, background = shading(features, hardware=False)
-    light = lighting(features.lights, features.headlights, features.dull)
-    _, _, surface_spot, make_point = sight(features)
+    light_plane, light_surfaces = chunk_lighting(features)
+    _, _, surface_spot, _ = sight(features)
     shadows = len(features.shadows)
-    if shadows:
-        shares_of_chunk = chunk_shares(features)
-        light_behind = shadowed_lighting(features.lights, features.headlights, features.dull, features.shadows)
-        Shares = shares_of(shadows)
-    veil = chunk_veiling(features)
+    shares_of_chunk = chunk_shares(features) if shadows else None
+    hazy, veil = chunk_veiling(features)
     # what each light adds is cut at 1 where there are shadows, else the sum of all
     brightest = wp.constant(1.0e30 if shadows else 1.0)
 
@@ -160,63 +166,15 @@ def chunk_shading(features: Features) -> ChunkShading:
             shares = shares_of_chunk(
                 scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, count, wp.static(1 if features.planes == 1 else 0)
             )
+            lit = light_plane(scene, world, eye, plane, surface, x, y, count, shares)
+        else:
+            lit = light_plane(scene, world, eye, plane, surface, x, y, count, ChunkOfFloats())
         j = int(0)
         while j < count:
-            ray = pixel_ray(eye, x + j, y)
-            point = make_point(eye, ray, plane_depth(plane, ray), surface.facet, surface.color, surface.finish)
-            if wp.static(shadows > 0):
-                share = Shares()
-                for k in range(shadows):
-                    share[k] = shares[k * ROW_CHUNK + j]
-                lit = light_behind(scene, world, eye.world, eye.position, eye.forward, point, share)
-            else:
-                lit = light(scene, world, eye.world, eye.position, eye.forward, point)
-            red[j] = lit[0]
-            green[j] = lit[1]
-            blue[j] = lit[2]
+            red[j] = lit[j]
+            green[j] = lit[ROW_CHUNK + j]
+            blue[j] = lit[2 * ROW_CHUNK + j]
             j += 1
-        if wp.static(features.textures):
-            if surface.textured == 1:
-                tex_u = ChunkOfFloats()
-                tex_v = ChunkOfFloats()
-                fine = ChunkOfInts()
-                between = int(0)
-                levels = float(surface.last_image - surface.image)
-                j = int(0)
-                while j < count:
-                    ray = pixel_ray(eye, x + j, y)
-                    spot = surface_spot(eye, surface, ray, plane_depth(plane, ray))
-                    uv, uv_x, uv_y = texture_coordinates(surface, spot)
-                    tex_u[j] = uv[0] - wp.floor(uv[0])
-                    tex_v[j] = uv[1] - wp.floor(uv[1])
-                    fine[j] = int(wp.min(mip_level(surface.texture_size, uv_x, uv_y), levels) * 256.0)
-                    between = between | (fine[j] & 255)
-                    j += 1
-                paint_r = ChunkOfFloats()
-                paint_g = ChunkOfFloats()
-                paint_b = ChunkOfFloats()
-                j = int(0)
-                while j < count:
-                    color = bilinear(scene, surface.image + (fine[j] >> 8), tex_u[j], tex_v[j])
-                    paint_r[j] = color[0]
-                    paint_g[j] = color[1]
-                    paint_b[j] = color[2]
-                    j += 1
-                if between > 0:
-                    j = int(0)
-                    while j < count:
-                        part = float(fine[j] & 255) * (1.0 / 256.0)
-                        color = bilinear(scene, wp.min(surface.image + (fine[j] >> 8) + 1, surface.last_image), tex_u[j], tex_v[j])
-                        paint_r[j] = fused(color[0] - paint_r[j], part, paint_r[j])
-                        paint_g[j] = fused(color[1] - paint_g[j], part, paint_g[j])
-                        paint_b[j] = fused(color[2] - paint_b[j], part, paint_b[j])
-                        j += 1
-                j = int(0)
-                while j < count:
-                    red[j] = wp.min(red[j], brightest) * paint_r[j]
-                    green[j] = wp.min(green[j], brightest) * paint_g[j]
-                    blue[j] = wp.min(blue[j], brightest) * paint_b[j]
-                    j += 1
         return red, green, blue
 
     @wp.func
@@ -236,12 +194,13 @@ def chunk_shading(features: Features) -> ChunkShading:
         """``shade_chunk`` where a plane is all that is seen."""
         red, green, blue = plane_colors(scene, world, eye, plane, floor, x, y, count)
         if wp.static(features.haze or features.fog):
-            away = ChunkOfFloats()
-            j = int(0)
-            while j < count:
-                away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
-                j += 1
-            red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
+            if hazy(scene, world, eye, x, y, count):
+                away = ChunkOfFloats()
+                j = int(0)
+                while j < count:
+                    away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
+                    j += 1
+                red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     @wp.func
@@ -334,22 +293,50 @@ def chunk_shading(features: Features) -> ChunkShading:
         if n > 0:
             if wp.static(shadows > 0):
                 shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full, 0)
+                lit = light_surfaces(
+                    scene,
+                    world,
+                    eye,
+                    place_x,
+                    place_y,
+                    depth,
+                    normal_x,
+                    normal_y,
+                    normal_z,
+                    color_r,
+                    color_g,
+                    color_b,
+                    emission,
+                    specular,
+                    exponent,
+                    full,
+                    shares,
+                )
+            else:
+                lit = light_surfaces(
+                    scene,
+                    world,
+                    eye,
+                    place_x,
+                    place_y,
+                    depth,
+                    normal_x,
+                    normal_y,
+                    normal_z,
+                    color_r,
+                    color_g,
+                    color_b,
+                    emission,
+                    specular,
+                    exponent,
+                    full,
+                    ChunkOfFloats(),
+                )
             j = int(0)
             while j < full:
-                normal = wp.vec3(normal_x[j], normal_y[j], normal_z[j])
-                color = wp.vec3(color_r[j], color_g[j], color_b[j])
-                finish = wp.vec3(emission[j], specular[j], exponent[j])
-                point = make_point(eye, ray_at(eye, place_x[j], place_y[j]), depth[j], normal, color, finish)
-                if wp.static(shadows > 0):
-                    share = Shares()
-                    for k in range(shadows):
-                        share[k] = shares[k * ROW_CHUNK + j]
-                    lit = light_behind(scene, world, eye.world, eye.position, eye.forward, point, share)
-                else:
-                    lit = light(scene, world, eye.world, eye.position, eye.forward, point)
-                red[j] = lit[0]
-                green[j] = lit[1]
-                blue[j] = lit[2]
+                red[j] = lit[j]
+                green[j] = lit[ROW_CHUNK + j]
+                blue[j] = lit[2 * ROW_CHUNK + j]
                 j += 1
         if wp.static(features.textures):
             if textured > 0:
@@ -463,12 +450,13 @@ def chunk_shading(features: Features) -> ChunkShading:
             out_b[column[j]] = blue[j]
             j += 1
         if wp.static(features.haze or features.fog):
-            away = ChunkOfFloats()
-            j = int(0)
-            while j < count:
-                away[j] = seen_depth(keys[j])
-                j += 1
-            out_r, out_g, out_b = veil(scene, world, eye, away, out_r, out_g, out_b, x, y, count)
+            if hazy(scene, world, eye, x, y, count):
+                away = ChunkOfFloats()
+                j = int(0)
+                while j < count:
+                    away[j] = seen_depth(keys[j])
+                    j += 1
+                out_r, out_g, out_b = veil(scene, world, eye, away, out_r, out_g, out_b, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, out_r, out_g, out_b)
 
     return ChunkShading(shade_chunk, shade_plane, surface_colors, ground_colors)

@@ -125,9 +125,15 @@ def veiling(features: Features, *, hardware: bool) -> wp.Function:
 
 
 @cache
-def chunk_veiling(features: Features) -> wp.Function:
-    """The function that puts haze and fog before a chunk of pixels."""
+def chunk_veiling(features: Features) -> tuple[wp.Function, wp.Function]:
+    """The functions that tell whether there may be haze or fog before a chunk of pixels, and that put it there."""
     veil = veiling(features, hardware=False)
+
+    @wp.func
+    def hazy(scene: SceneData, world: WorldData, eye: Eye, x: int, y: int, count: int):
+        if wp.static(features.fog):
+            return True
+        return may_be_hazy(scene, make_horizon(scene, world, eye), pixel_ray(eye, x, y), pixel_ray(eye, x + count - 1, y))
 
     @wp.func
     def veil_chunk(
@@ -143,17 +149,13 @@ def chunk_veiling(features: Features) -> wp.Function:
         count: int,
     ):
         horizon = make_horizon(scene, world, eye)
-        some = may_be_hazy(scene, horizon, pixel_ray(eye, x, y), pixel_ray(eye, x + count - 1, y))
-        if wp.static(features.fog):
-            some = True
-        if some:
-            j = int(0)
-            while j < count:
-                color = veil(scene, eye, horizon, pixel_ray(eye, x + j, y), depth[j], wp.vec3(red[j], green[j], blue[j]))
-                red[j] = color[0]
-                green[j] = color[1]
-                blue[j] = color[2]
-                j += 1
+        j = int(0)
+        while j < count:
+            color = veil(scene, eye, horizon, pixel_ray(eye, x + j, y), depth[j], wp.vec3(red[j], green[j], blue[j]))
+            red[j] = color[0]
+            green[j] = color[1]
+            blue[j] = color[2]
+            j += 1
         return red, green, blue
 
-    return veil_chunk
+    return hazy, veil_chunk

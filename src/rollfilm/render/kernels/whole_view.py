@@ -10,7 +10,7 @@ from rollfilm.render.kernels.measure import chunk_measuring
 from rollfilm.render.kernels.raster import Window, raster_triangle
 from rollfilm.render.kernels.raster_many import MANY, raster_many
 from rollfilm.render.kernels.shade import Plane, Surface, make_eye, meets_plane, pixel_ray, seen_depth, seen_id, shading, sight
-from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading
+from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading, expect_bytes
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
 
 
@@ -139,6 +139,8 @@ def whole_view_kernel(features: Features):
             count = wp.min(ROW_CHUNK, batch.width - x)
             for y in range(block, wp.min(block + ROW_BLOCK, window.y1 + 1)):
                 pixel = y * batch.width + x
+                if wp.static(features.rgb):
+                    expect_bytes(pictures.rgb, v, pixel, count)
                 chunk = y * chunks + part % chunks
                 untouched = touched[chunk] == wp.uint8(0) and more == 0
                 touched[chunk] = wp.uint8(0)
