@@ -11,7 +11,9 @@ from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept_batch import kept_stages
 from rollfilm.render.kernels.layout import layout_kernel
 from rollfilm.render.kernels.lens import lens_kernel
-from rollfilm.render.kernels.shade_column import shade_kernel
+from rollfilm.render.kernels.outlook import outlook_kernel
+from rollfilm.render.kernels.shade_ground import ground_kernel
+from rollfilm.render.kernels.shade_meshes import mesh_kernel
 
 EVERYTHING = Features(
     rgb=True,
@@ -39,10 +41,12 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
         lambda: shadow_batch.cull_casters.module,
         lambda: place.place.module,
         lambda: deform.bound.module,
-        lambda: shade_kernel(EVERYTHING).module,
-        lambda: shade_kernel(NOTHING).module,
-        lambda: shade_kernel(FLAT).module,
-        lambda: shade_kernel(SHADOWS).module,
+        lambda: ground_kernel(EVERYTHING).module,
+        lambda: ground_kernel(NOTHING).module,
+        lambda: mesh_kernel(FLAT).module,
+        lambda: ground_kernel(SHADOWS).module,
+        lambda: mesh_kernel(SHADOWS).module,
+        lambda: outlook_kernel(EVERYTHING).module,
         lambda: lens_kernel(dataclasses.replace(SHADOWS, **MEASURED), hardware=True).module,
         lambda: layout_kernel("float16", normalised=True, yuv=False).module,
         lambda: layout_kernel("uint8", normalised=False, yuv=True).module,
@@ -60,6 +64,8 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
         "shade depth",
         "shade flat",
         "shade shadows",
+        "shade shadows on meshes",
+        "what a view's pixels share",
         "shade bent",
         "planes",
         "yuv",

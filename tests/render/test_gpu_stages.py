@@ -32,7 +32,7 @@ def plain_scene():
     return dataclasses.replace(scene, geoms=geoms, skybox=-1, fog=Fog((0.3, 0.5, 0.6), 0.5, 3.0))
 
 
-PLAIN, SHADOWS = RenderOptions(), RenderOptions(shadows=True, shadow_map_size=150, fog=True)
+PLAIN, SHADOWS = RenderOptions(), RenderOptions(shadows=True, fog=True)
 
 
 @pytest.fixture(scope="module", params=[PLAIN, SHADOWS], ids=["plain", "shadows"])

@@ -253,12 +253,27 @@ def test_memory_counts_maps(monkeypatch):
     needed = {}
     monkeypatch.setattr(budget, "require_memory", lambda bytes, *_, **__: needed.setdefault(size, bytes))
     for size in (None, 64, 1024):
-        options = RenderOptions(shadows=size is not None, shadow_map_size=size or 1024)
+        options = RenderOptions(shadows=size is not None, shadow_map_size=size)
         BatchRenderer(moving_scene(), 3, [CameraRequest("front", 8, 8)], num_threads=1, options=options).close()
     # two lights in three worlds
     assert needed[1024] - needed[None] >= 3 * 2 * 4 * 1024**2
     assert 3 * 2 * 4 * 64**2 <= needed[64] - needed[None] < 3 * 2 * 4 * 128**2
-    assert shadows.map_bytes(1000, 2, RenderOptions(shadows=True), is_cuda=False) <= shadows.CPU_BYTES
+    assert shadows.map_bytes(1000, 2, 1024, is_cuda=False) <= shadows.CPU_BYTES
+
+
+def test_each_size_of_picture_has_maps_of_its_own(poses):
+    """A camera's shadows do not change with the cameras beside it, whatever their sizes."""
+    source = worlds(poses, np.arange(NUM_WORLDS))
+    requests = [CameraRequest("front", 20, 30), CameraRequest("above", 90, 120), CameraRequest("rider", 20, 30)]
+    options = RenderOptions(shadows=True)
+    assert shadows.map_side(options, 20, 30) != shadows.map_side(options, 90, 120)
+    together = BatchRenderer(moving_scene(), NUM_WORLDS, requests, options=options)
+    frames = together.render(source)
+    for request in requests:
+        alone = BatchRenderer(moving_scene(), NUM_WORLDS, [request], options=options)
+        np.testing.assert_array_equal(frames[request.camera].rgb, alone.render(source)[request.camera].rgb)
+        alone.close()
+    together.close()
 
 
 @pytest.mark.parametrize("wrong", [{"shadows": 1}, {"shadow_map_size": 32}, {"shadow_map_size": 1e3}, {"shadow_map_size": 10000}], ids=str)

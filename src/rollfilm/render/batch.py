@@ -18,6 +18,7 @@ from rollfilm.render.options import RenderOptions
 from rollfilm.render.outputs import OUTPUTS, picture_format
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import PackedScene
+from rollfilm.render.shadows import map_side
 from rollfilm.scene import Camera
 
 __all__ = ["CameraBatch", "CameraMember", "exported", "group_cameras", "picture_bytes"]
@@ -82,6 +83,7 @@ class CameraBatch:
             world ``v % B``. None for others, which are rasterised as they are.
         num_faces: how many faces there are, 0 for others.
         asked: the features of all its outputs.
+        map_side: texels along a side of the shadow maps that its colours look up, if they do.
     """
 
     members: tuple[CameraMember, ...]
@@ -94,6 +96,7 @@ class CameraBatch:
     faces: "ViewBatch | None"  # pyright: ignore[reportInvalidTypeForm]
     num_faces: int
     asked: Features
+    map_side: int
     _outputs: dict[str, wp.array]
 
     @classmethod
@@ -140,7 +143,8 @@ class CameraBatch:
         plan = members[0].plan
         faces = None if plan is None else _pack_faces(plan, views, device)
         num_faces = plan.num_faces if plan else 0
-        return cls(tuple(members), views, pictures, plain, composite, num_views, stage, faces, num_faces, features, outputs)
+        side = map_side(options, height, width)
+        return cls(tuple(members), views, pictures, plain, composite, num_views, stage, faces, num_faces, features, side, outputs)
 
     def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""

@@ -10,12 +10,14 @@ from rollfilm.render.composite import SceneSurfaces, composite_keys
 from rollfilm.render.cuda import VISIBILITY_BYTES
 from rollfilm.render.deform import deforming_bytes
 from rollfilm.render.options import RenderOptions
-from rollfilm.render.shadows import map_bytes
+from rollfilm.render.shadows import map_bytes, map_side
 from rollfilm.scene import Scene
 
 __all__ = ["require_room", "world_bytes"]
 
 _KEY_BYTES = 8
+#: Of a pixel in the list of those that show meshes, on CUDA.
+_LISTED_BYTES = 4
 #: Of a geom, camera or light in one world: a position and a rotation, float32.
 _PLACE_BYTES = 48
 
@@ -59,12 +61,15 @@ def require_room(
     if device.is_cuda:
         views = [num_worlds * len(group) for group in groups]
         keys = [max(p, k) for p, k in zip(plain, composite, strict=True)]
-        visibility = max(_KEY_BYTES * n * max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(keys, views, strict=True))
+        chunks = [max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(keys, views, strict=True)]
+        visibility = max(_KEY_BYTES * n * count for n, count in zip(keys, chunks, strict=True))
+        visibility += max(_LISTED_BYTES * n * count for n, count in zip(plain, chunks, strict=True))
     else:
         visibility = num_threads * _KEY_BYTES * (sum(plain) + sum(composite))
     needed = picture_bytes(requests, num_worlds) - given + tables + visibility + num_worlds * world_bytes(scene, len(requests))
-    if any("rgb" in request.outputs for request in requests):
-        needed += map_bytes(num_worlds, sum(light.cast_shadow for light in scene.lights), options, is_cuda=device.is_cuda)
+    sides = [map_side(options, request.height, request.width) for request in requests if "rgb" in request.outputs]
+    if options.shadows and sides:
+        needed += map_bytes(num_worlds, sum(light.cast_shadow for light in scene.lights), max(sides), is_cuda=device.is_cuda)
     require_memory(needed, f"pictures of {num_worlds} worlds", available=int(device.free_memory) if device.is_cuda else None)
 
 

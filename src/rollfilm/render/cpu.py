@@ -62,31 +62,37 @@ class CpuPipeline:
         self._num_worlds = world.geom_position.shape[0]
         self._threads = num_threads
         self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rollfilm-render")
+        # batches of small pictures look up smaller maps
+        self._sides = sorted({batch.map_side for batch in batches if batch.shadowed})
         self._stages = [stage for group in world_groups(self._num_worlds, world.maps_at_once) for stage in self._cut_group(*group)]
         self._layout_pieces = [_Piece(i, v, 1) for i, batch in enumerate(batches) if batch.layout for v in range(batch.num_views)]
         self._layouts = [[b.layout.launch(0, 1, world, record=True) if b.layout else None for b in batches] for _ in range(num_threads)]
         self._recorded_rare: set[int] = set()
         self._launches = [[self._record(batch) for batch in batches] for _ in range(num_threads)]
-        if world.light_view.shape[1]:
-            for launches in self._launches:
-                launches.append([self._record_maps(options)])
+        for launches in self._launches:
+            launches.extend([self._record_maps(side, options)] for side in self._sides)
 
     def _bands(self, num_views: int) -> int:
         """A view is cut into bands where whole views would leave threads idle; every band pays for all triangles again."""
         return self._threads if num_views < 4 * self._threads and num_views % self._threads else 1
 
     def _cut_group(self, first_world: int, count: int) -> list[list[_Piece]]:
-        """What is rendered of some worlds, one stage after the other: their shadow maps, then their views."""
-        views = []
-        for i, batch in enumerate(self._batches):
+        """What is rendered of some worlds, one stage after the other: shadow maps, then the views that look them up."""
+        lights, bands = self._world.light_view.shape[1], self._map_bands()
+        stages = [self._cut_views(first_world, count, [b for b in self._batches if not b.shadowed])]
+        for k, side in enumerate(self._sides):
+            stages.append(self._cut(len(self._batches) + k, first_world * lights * bands, count * lights * bands))
+            stages.append(self._cut_views(first_world, count, [b for b in self._batches if b.shadowed and b.map_side == side]))
+        return [stage for stage in stages if stage]
+
+    def _cut_views(self, first_world: int, count: int, batches: Sequence[CameraBatch]) -> list[_Piece]:
+        pieces = []
+        for batch in batches:
             bands = 1 if batch.faces else self._bands(batch.num_views)
             runs = view_runs(batch.num_views, self._num_worlds, first_world, count)
-            views += [piece for first, length in runs for piece in self._cut(i, first * bands, length * bands)]
-        lights = self._world.light_view.shape[1]
-        if not lights:
-            return [views]
-        bands = self._map_bands()
-        return [self._cut(len(self._batches), first_world * lights * bands, count * lights * bands), views]
+            for first, length in runs:
+                pieces += self._cut(self._batches.index(batch), first * bands, length * bands)
+        return pieces
 
     def _cut(self, batch: int, start: int, jobs: int) -> list[_Piece]:
         size = max(1, jobs // (self._threads * PIECES_PER_THREAD))
@@ -95,9 +101,9 @@ class CpuPipeline:
     def _map_bands(self) -> int:
         return self._bands(self._world.maps_at_once * self._world.light_view.shape[1])
 
-    def _record_maps(self, options: RenderOptions) -> wp.Launch:
-        """A launch that draws shadow maps, to be repeated with others."""
-        inputs = [0, self._map_bands(), options.shadow_map_size, options.lod_pixels, self._scene, self._world]
+    def _record_maps(self, side: int, options: RenderOptions) -> wp.Launch:
+        """A launch that draws shadow maps of ``side`` x ``side`` texels, to be repeated with others."""
+        inputs = [0, self._map_bands(), side, options.lod_pixels, self._scene, self._world]
         return wp.launch(draw_maps, dim=1, inputs=inputs, device="cpu", record_cmd=True)
 
     def _record(self, batch: CameraBatch) -> list[wp.Launch] | LensStage:
@@ -151,8 +157,8 @@ class CpuPipeline:
             self._deformation.launch(poses)
         self._place(poses, placements)
         self._record_rare()
-        shadowed = any(is_due and batch.shadowed for is_due, batch in zip(due, self._batches, strict=True))
-        wanted = (*due, shadowed)  # shadow maps come after the batches
+        looked_up = {batch.map_side for is_due, batch in zip(due, self._batches, strict=True) if is_due and batch.shadowed}
+        wanted = (*due, *(side in looked_up for side in self._sides))  # shadow maps come after the batches
         for stage in self._stages:
             if todo := [piece for piece in stage if wanted[piece.batch]]:
                 self._work_off(todo, self._film)

@@ -8,12 +8,16 @@ import warp as wp
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.composite import Composite
 from rollfilm.render.deform import Deformation
-from rollfilm.render.kernels.batch import SEGMENTS, WorkLists, cull, raster_small, raster_tiles, select_triangles
+from rollfilm.render.kernels.batch import CLUSTER, MEDIUM, SEGMENTS, SMALL, WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.composite_column import composite_kernel
 from rollfilm.render.kernels.kept_batch import KeptStages, kept_sections
+from rollfilm.render.kernels.lamps import LAMP
 from rollfilm.render.kernels.lens import lens_kernel
+from rollfilm.render.kernels.outlook import Outlook, outlook_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
-from rollfilm.render.kernels.shade_column import BLOCK, shade_kernel
+from rollfilm.render.kernels.shade_ground import ground_kernel
+from rollfilm.render.kernels.shade_meshes import mesh_kernel
+from rollfilm.render.kernels.shade_pixel import BLOCK
 from rollfilm.render.kernels.shadow_batch import (
     clear_maps,
     cull_casters,
@@ -33,11 +37,47 @@ VISIBILITY_BYTES = 1 << 30
 MAX_CLUSTERS = 1 << 23
 MAX_SMALL = 1 << 24
 MAX_TILES = 1 << 22
+#: Groups of threads for each multiprocessor: more than can run at once, so that the next takes over where one had little to do.
+GROUPS = 64
+SHADE_GROUPS = 64
+#: Pixels of a column that one thread shades at most: one bit of an integer each.
+MAX_ROWS = 32
 
 
 def _segments(capacity: int, dtype: Any, device: wp.Device) -> wp.array:
     """A work list: every segment holds ``capacity`` entries."""
     return wp.empty((SEGMENTS, max(1, capacity)), dtype=dtype, device=device)
+
+
+def _column(views: ViewBatch, count: int, device: wp.Device) -> int:  # pyright: ignore[reportInvalidTypeForm]
+    """Pixels of a column for each thread: long columns share more work, short ones keep a small batch spread over the whole GPU."""
+    most = min(MAX_ROWS, max(1, count * views.height * views.width // (device.sm_count * 4096)))
+    return -(-views.height // -(-views.height // most))  # all of a length, nearly
+
+
+def _listed(views: ViewBatch, count: int, rows: int) -> int:  # pyright: ignore[reportInvalidTypeForm]
+    """Pixels that a segment of the list of ``count`` views must hold: all that those warps count which list there."""
+    warps = -(-count * -(-views.height // rows) * views.width // 32)
+    return -(-warps // SEGMENTS) * 32 * rows
+
+
+def _groups(for_each: int, device: wp.Device) -> int:
+    """Groups of threads, as many for each segment of a list."""
+    return -(-for_each * device.sm_count // SEGMENTS) * SEGMENTS
+
+
+def _work_lists(most_views: int, most_pixels: int, num_geoms: int, worst_clusters: int, device: wp.Device) -> WorkLists:
+    """All lists but that of pixels."""
+    lists = WorkLists()
+    lists.placed = wp.empty((most_views, num_geoms), dtype=wp.mat44, device=device)
+    lists.lens = wp.empty(most_views, dtype=Lens, device=device)
+    worst = max(1, most_views * worst_clusters)
+    lists.cluster = _segments(min(worst * (CLUSTER_SIZE // CLUSTER), MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
+    lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)
+    lists.medium = _segments(lists.small.shape[1] // 4, wp.vec3i, device)
+    lists.tile = _segments(min(most_pixels // 64 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
+    lists.count = wp.zeros((5, SEGMENTS, 32), dtype=int, device=device)
+    return lists
 
 
 class CudaPipeline:
@@ -61,17 +101,13 @@ class CudaPipeline:
         num_geoms = world.geom_position.shape[1]
         # comes and goes empty: shading clears what it has seen
         self._visibility = wp.full(most_pixels, EMPTY_KEY, dtype=wp.uint64, device=device)
-        lists = WorkLists()
-        lists.rotation = wp.empty((most_views, num_geoms), dtype=wp.mat33, device=device)
-        lists.position = wp.empty((most_views, num_geoms), dtype=wp.vec4, device=device)
-        lists.first = wp.empty((most_views, num_geoms), dtype=int, device=device)
-        lists.lens = wp.empty(most_views, dtype=Lens, device=device)
-        worst = max(1, most_views * worst_clusters)
-        lists.cluster = _segments(min(worst, MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
-        lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)
-        lists.tile = _segments(min(most_pixels // 32 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
-        lists.count = wp.zeros((3, SEGMENTS, 32), dtype=int, device=device)
-        self._lists = lists
+        self._lists = lists = _work_lists(most_views, most_pixels, num_geoms, worst_clusters, device)
+        self._columns = [_column(b.views, n, device) for b, n in zip(batches, self._chunks, strict=True)]
+        listed = [_listed(b.views, n, rows) for b, n, rows in zip(batches, self._chunks, self._columns, strict=True)]
+        lists.pixel = wp.empty((SEGMENTS, max(listed)), dtype=int, device=device)
+        self._triangles = ((lists.small, lists.count[SMALL]), (lists.medium, lists.count[MEDIUM]))
+        self._outlooks = wp.empty(most_views, dtype=Outlook, device=device)
+        self._lamps = wp.empty((most_views, LAMP * max(1, scene.light_spot.shape[0])), dtype=float, device=device)
         # a graph for each set of batches that are filmed together; None where that set was only launched so far
         self._graphs: dict[tuple[bool, ...], wp.Graph | None] = {}
 
@@ -102,30 +138,38 @@ class CudaPipeline:
         inputs = [0, num_geoms, num_cameras, poses, placements, self._scene, world]
         wp.launch(place, dim=(num_worlds, count), inputs=inputs, device=self._device)
         for first_world, worlds in world_groups(num_worlds, world.maps_at_once):
-            if any(is_due and batch.shadowed for is_due, batch in zip(due, self._batches, strict=True)):
-                self._launch_maps(first_world, worlds)
-            for batch, chunk, is_due in zip(self._batches, self._chunks, due, strict=True):
-                film = self._launch_lens if batch.faces else self._launch_chunk
-                for start, length in view_runs(batch.num_views if is_due else 0, num_worlds, first_world, worlds):
+            drawn = 0
+            for i in sorted(range(len(due)), key=lambda i: self._batches[i].map_side):
+                batch, chunk = self._batches[i], self._chunks[i]
+                if not due[i]:
+                    continue
+                if batch.shadowed and batch.map_side != drawn:
+                    drawn = batch.map_side
+                    self._launch_maps(first_world, worlds, drawn)
+                for start, length in view_runs(batch.num_views, num_worlds, first_world, worlds):
                     for first in range(start, start + length, chunk):
-                        film(batch, first, min(chunk, start + length - first))
-                    if batch.layout and length:
+                        count = min(chunk, start + length - first)
+                        if batch.faces:
+                            self._launch_lens(batch, first, count)
+                        else:
+                            self._launch_chunk(batch, first, count, self._columns[i])
+                    if batch.layout:
                         batch.layout.launch(start, length, world)
 
-    def _launch_maps(self, first: int, count: int) -> None:
-        """Draw the shadow maps of some worlds."""
+    def _launch_maps(self, first: int, count: int, side: int) -> None:
+        """Draw the shadow maps of some worlds, of ``side`` x ``side`` texels."""
         device, scene, world, lists = self._device, self._scene, self._world, self._lists
         maps, num_geoms = count * world.light_view.shape[1], world.geom_position.shape[1]
-        side = self._options.shadow_map_size
         wp.launch(fit_lights, dim=(count, world.light_view.shape[1]), inputs=[first, side, scene, world], device=device, block_dim=64)
         wp.launch(clear_maps, dim=(maps, side, 32), inputs=[first, world], device=device)
         lists.count.zero_()
         inputs = [first, self._options.lod_pixels, scene, world, lists]
         wp.launch(cull_casters, dim=(maps, num_geoms), inputs=inputs, device=device, block_dim=64)
-        groups = 256 * device.sm_count
+        groups = _groups(GROUPS, device)
         inputs = [groups, first, scene, world, lists]
-        wp.launch(select_casters, dim=(groups, 64), inputs=inputs, device=device, block_dim=64)
-        wp.launch(raster_small_casters, dim=(groups, 64), inputs=inputs, device=device, block_dim=64)
+        wp.launch(select_casters, dim=(groups, 32), inputs=inputs, device=device, block_dim=64)
+        for triangles, count in self._triangles:
+            wp.launch(raster_small_casters, dim=(groups, 64), inputs=[groups, triangles, count, *inputs[1:]], device=device, block_dim=64)
         wp.launch(raster_caster_tiles, dim=(groups, 32), inputs=inputs, device=device, block_dim=32)
 
     def _launch_lens(self, batch: CameraBatch, first: int, count: int) -> None:
@@ -145,18 +189,25 @@ class CudaPipeline:
         )
         vis.fill_(EMPTY_KEY)
 
-    def _launch_chunk(self, batch: CameraBatch, first: int, count: int) -> None:
+    def _launch_chunk(self, batch: CameraBatch, first: int, count: int, rows: int) -> None:
+        """Some views; a thread shades ``rows`` pixels of a column."""
         device, scene, world, views, composite = self._device, self._scene, self._world, batch.views, batch.composite
-        # long columns share more work, short ones keep a small batch spread over the whole GPU
-        rows = min(16, max(1, count * views.height * views.width // (device.sm_count * 4096)))
         dim = (count, -(-views.height // rows), views.width)
         if batch.features is not None:
             vis = self._rows(count, views.height * views.width)
             self._raster(views, first, count, vis)
             if composite is not None and composite.features.rare:
-                self._compose(batch, composite, vis, dim, first, rows)
-            inputs = [first, rows, scene, world, views, vis, batch.pictures]
-            wp.launch(shade_kernel(batch.features), dim=dim, inputs=inputs, device=device, block_dim=BLOCK)
+                # nearly every view leaves at once: the fewer threads the better
+                self._compose(batch, composite, vis, (count, 1, views.width), first, views.height)
+            outlooks, lamps = self._outlooks, self._lamps
+            look = outlook_kernel(batch.features)
+            wp.launch(look, dim=count, inputs=[first, scene, world, views, outlooks, lamps], device=device, block_dim=32)
+            inputs = [scene, world, views, self._lists, outlooks, lamps, vis, batch.pictures]
+            wp.launch(ground_kernel(batch.features), dim=dim, inputs=[first, rows, *inputs], device=device, block_dim=BLOCK)
+            meshes = mesh_kernel(batch.features)
+            if meshes is not None:
+                groups = _groups(SHADE_GROUPS, device)
+                wp.launch(meshes, dim=(groups, BLOCK), inputs=[groups, first, *inputs], device=device, block_dim=BLOCK)
         if composite is not None and not composite.features.rare:
             vis = self._rows(count, composite.keys)
             self._raster(composite.fine, first, count, vis)
@@ -174,8 +225,8 @@ class CudaPipeline:
         lists.count.zero_()
         inputs = [first, scene, world, views, lists, vis]
         wp.launch(stages.cull, dim=(vis.shape[0], views.num_geoms), inputs=inputs, device=device, block_dim=64)
-        groups = 256 * device.sm_count
-        wp.launch(stages.triangles, dim=(groups, 64), inputs=[groups, *inputs], device=device, block_dim=64)
+        groups = _groups(GROUPS, device)
+        wp.launch(stages.triangles, dim=(groups, 32), inputs=[groups, *inputs], device=device, block_dim=64)
         wp.launch(stages.tiles, dim=(groups, 32), inputs=[groups, *inputs], device=device, block_dim=32)
 
     def _rows(self, count: int, keys: int) -> wp.array:
@@ -187,10 +238,11 @@ class CudaPipeline:
         device, scene, world, lists = self._device, self._scene, self._world, self._lists
         lists.count.zero_()
         wp.launch(cull, dim=(count, views.num_geoms), inputs=[first, scene, world, views, lists, vis], device=device, block_dim=64)
-        # more groups than can run at once: the next takes over where one had little to do
-        groups = 256 * device.sm_count
-        wp.launch(select_triangles, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
-        wp.launch(raster_small, dim=(groups, 64), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
+        groups = _groups(GROUPS, device)
+        wp.launch(select_triangles, dim=(groups, 32), inputs=[groups, scene, views, lists, vis], device=device, block_dim=64)
+        for triangles, count in self._triangles:
+            inputs = [groups, triangles, count, scene, views, lists, vis]
+            wp.launch(raster_small, dim=(groups, 64), inputs=inputs, device=device, block_dim=64)
         wp.launch(raster_tiles, dim=(groups, 32), inputs=[groups, scene, views, lists, vis], device=device, block_dim=32)
 
     def close(self) -> None:

@@ -21,8 +21,8 @@ class RenderOptions:
     Attributes:
         lod_pixels: how far a simplified surface may lie from the true one on the screen, pixels; 0 draws full detail.
         shadows: lights of ``cast_shadow`` cast shadows.
-        shadow_map_size: side of the map that each of them has in each world, texels, 64 to 8192. It covers what casts shadows. 256
-            texels do for pictures of 64 pixels.
+        shadow_map_size: side of the map that each of them has in each world, texels, 64 to 8192. It covers what casts shadows. None
+            takes the longer side of a picture, from 64 to 1024: cameras of other sizes then have other maps.
         fog: things fade with distance as ``Scene.fog`` says.
         samples: of a pixel's colour, 1, 4 or 16: on a grid of 1, 2 or 4 rows and columns. Each surface of a pixel is shaded once, and
             colours are averaged over the samples. Depth and ids stay those of the pixel's centre.
@@ -34,7 +34,7 @@ class RenderOptions:
 
     lod_pixels: float = 0.25
     shadows: bool = False
-    shadow_map_size: int = 1024
+    shadow_map_size: int | None = None
     fog: bool = False
     samples: int = 1
     reflections: bool = False
@@ -45,7 +45,7 @@ class RenderOptions:
         for name in ("shadows", "fog"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}; it must be True or False")
-        if require_integer(self.shadow_map_size, "shadow_map_size", lowest=64) > _LARGEST_MAP:
+        if self.shadow_map_size is not None and require_integer(self.shadow_map_size, "shadow_map_size", lowest=64) > _LARGEST_MAP:
             raise InvalidArgumentError(f"shadow_map_size is {self.shadow_map_size}; it must be from 64 to {_LARGEST_MAP}")
         if isinstance(self.samples, bool) or self.samples not in SAMPLES:
             raise InvalidArgumentError(f"samples is {self.samples!r}; choose from {', '.join(map(str, SAMPLES))}")
@@ -55,7 +55,7 @@ class RenderOptions:
     @classmethod
     def mujoco_look(cls, **changes: Any) -> "RenderOptions":
         """All that ``mujoco.Renderer`` shows unless told otherwise; ``changes`` are fields that shall be otherwise."""
-        return cls(**{"shadows": True, "samples": 4, "reflections": True, **changes})
+        return cls(**{"shadows": True, "shadow_map_size": 1024, "samples": 4, "reflections": True, **changes})
 
 
 DEFAULT_OPTIONS = RenderOptions()

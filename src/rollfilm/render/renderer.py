@@ -29,7 +29,7 @@ from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.poses import PoseBuffer
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
-from rollfilm.render.shadows import allocate_maps
+from rollfilm.render.shadows import allocate_maps, map_side
 from rollfilm.scene import Camera, PoseSource, Scene
 
 __all__ = ["BatchRenderer"]
@@ -88,7 +88,6 @@ class BatchRenderer:
         self._device = resolve_device(device)
         num_threads = num_threads or available_cores()
         bound = bind_outputs(out or {}, self._requests, num_worlds, self._device)
-        any_rgb = any("rgb" in request.outputs for request in self._requests)
         groups = group_cameras(self._requests, self._cameras, alone=bound)
         given = sum(array.size * wp.types.type_size_in_bytes(array.dtype) for arrays in bound.values() for array in arrays.values())
         require_room(scene, num_worlds, groups, self._device, num_threads, options, given=given)
@@ -97,7 +96,9 @@ class BatchRenderer:
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
         self._schedule = Schedule(num_worlds, [request.every for request in self._requests], self._device)
         self._world = self._allocate_world()
-        allocate_maps(self._world, num_worlds, len(packed.casting) if any_rgb else 0, options, self._device)
+        sides = [map_side(options, request.height, request.width) for request in self._requests if "rgb" in request.outputs]
+        casting = len(packed.casting) if options.shadows and sides else 0
+        allocate_maps(self._world, num_worlds, casting, max(sides, default=0), self._device)
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [

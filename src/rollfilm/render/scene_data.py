@@ -178,34 +178,51 @@ def _texels(image: NDArray[np.uint8], repeats: bool) -> NDArray[np.uint32]:
     return packed.reshape(-1).astype(np.uint32)
 
 
-def _texture_unit(image: NDArray[np.uint8], repeats: bool, device: wp.Device) -> wp.Texture2D:
-    """An image for the texture units of a GPU."""
-    opaque = np.concatenate([image, np.full((*image.shape[:2], 1), 255, np.uint8)], axis=2)
-    mode = wp.TextureAddressMode.WRAP if repeats else wp.TextureAddressMode.CLAMP
-    return wp.Texture2D(opaque, filter_mode=wp.TextureFilterMode.LINEAR, address_mode=mode, device=device)
+class _TextureUnit(wp.Texture2D):
+    """An image for the texture units of a GPU, with mip levels of our own: Warp's differ where a size is odd."""
+
+    def __init__(self, levels: list[NDArray[np.uint8]], repeats: bool, device: wp.Device) -> None:
+        self._given = [np.concatenate([level, np.full((*level.shape[:2], 1), 255, np.uint8)], axis=2) for level in levels]
+        super().__init__(
+            self._given[0],
+            filter_mode=wp.TextureFilterMode.LINEAR,
+            address_mode=wp.TextureAddressMode.WRAP if repeats else wp.TextureAddressMode.CLAMP,
+            num_mip_levels=len(levels),
+            mip_filter_mode=wp.TextureFilterMode.LINEAR,
+            device=device,
+        )
+
+    def _generate_mipmap_chain(self, data_np: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
+        return self._given
 
 
 def _pack_textures(data: SceneData, scene: Scene, device: wp.Device) -> tuple[wp.Texture2D, ...]:  # pyright: ignore[reportInvalidTypeForm]
-    texels, level, first, size, units = [np.zeros(0, np.uint32)], [0], [], [], []
+    texels, level, first, size, units = [np.zeros(0, np.uint32)], [0], [], [], {}
     on_geoms = {geom.material.texture for geom in scene.geoms}
     for i, texture in enumerate(scene.textures):
-        for image in _images(texture, i in on_geoms):
+        repeats = texture.kind == "2d"
+        images = _images(texture, i in on_geoms)
+        if device.is_cuda:
+            faces = 1 if repeats else 6
+            units |= {level[-1] + face: _TextureUnit(images[face::faces], repeats, device) for face in range(faces)}
+        for image in images:
             size.append((image.shape[1], image.shape[0]))
-            if device.is_cuda:
-                units.append(_texture_unit(image, texture.kind == "2d", device))
-            else:
+            if not device.is_cuda:
                 first.append(sum(len(part) for part in texels))
-                texels.append(_texels(image, texture.kind == "2d"))
+                texels.append(_texels(image, repeats))
         level.append(len(size))
     data.texel = wp.array(np.concatenate(texels), dtype=wp.uint32, device=device)
-    data.texture_unit = wp.array(np.array([unit.id for unit in units], np.uint64), dtype=wp.uint64, device=device)
+    handles = np.zeros(len(size) if units else 0, np.uint64)
+    for image, unit in units.items():
+        handles[image] = unit.id
+    data.texture_unit = wp.array(handles, dtype=wp.uint64, device=device)
     data.texture_level = _array(level, int, device)
     data.texture_cube = _array([texture.kind != "2d" for texture in scene.textures], int, device)
     first += [0] * (len(size) - len(first))  # texture units know where their images are
     words = [at | (width << 32) | (height << 48) for at, (width, height) in zip(first, size, strict=True)]
     data.texture_image = wp.array(np.array(words, np.uint64), dtype=wp.uint64, device=device)
     data.skybox = scene.skybox
-    return tuple(units)
+    return tuple(units.values())
 
 
 def _pack_lights(data: SceneData, scene: Scene, device: wp.Device, num_worlds: int) -> None:  # pyright: ignore[reportInvalidTypeForm]

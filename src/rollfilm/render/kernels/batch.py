@@ -18,34 +18,39 @@ from rollfilm.render.kernels.raster import (
     raster_triangle,
     screen_triangles,
 )
-from rollfilm.render.kernels.types import CLUSTER_SIZE, Lens, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
+from rollfilm.render.kernels.types import Lens, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
 
 # Approximate division and square root move an edge by a millionth of a pixel.
 wp.set_module_options({"fast_math": True})
 
-CLUSTER = wp.constant(CLUSTER_SIZE)
-TILE = wp.constant(16)  # side of a tile, pixels
-LARGE = wp.constant(192)  # pixels in the bounding box above which a triangle is cut into tiles
+# Triangles that threads side by side take together.
+CLUSTER = wp.constant(32)
+TILE = wp.constant(32)  # side of a tile, pixels: a row for each of the threads that draw it
+TINY = wp.constant(24)  # pixels in the bounding box up to which a triangle is small
+LARGE = wp.constant(192)  # and above which it is cut into tiles
 
 # Every list is cut into segments with a counter each: a single one, counted up by every thread, would be waited for.
-SEGMENTS = wp.constant(32)
+SEGMENTS = wp.constant(64)
 CLUSTERS = wp.constant(0)
 SMALL = wp.constant(1)
 TILES = wp.constant(2)
+PIXELS = wp.constant(3)
+MEDIUM = wp.constant(4)
 
 
 @wp.struct
 class WorkLists:
     """What the stages hand on. Views are counted within the batch; lists are (SEGMENTS, capacity)."""
 
-    rotation: wp.array2d(dtype=wp.mat33)  # (views, G) camera from geom
-    position: wp.array2d(dtype=wp.vec4)  # (views, G), the last number is not used
+    # (views, G) rows: rotation and position in the camera's frame; the first triangle of its mesh, counted over all meshes, as bits
+    placed: wp.array2d(dtype=wp.mat44)
     lens: wp.array(dtype=Lens)  # (views,)
-    first: wp.array2d(dtype=int)  # (views, G) the first triangle of its mesh, counted over all meshes
     cluster: wp.array2d(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
-    small: wp.array2d(dtype=wp.vec3i)  # view, geom, triangle
+    small: wp.array2d(dtype=wp.vec3i)  # view, geom, triangle: of few pixels
+    medium: wp.array2d(dtype=wp.vec3i)  # of more; threads side by side take as long as the slowest
     tile: wp.array2d(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
-    count: wp.array3d(dtype=int)  # (3, SEGMENTS, 32): entries of each list; a counter fills a cache line of its own
+    pixel: wp.array2d(dtype=int)  # pixels that show a mesh, counted over the views of the visibility buffer
+    count: wp.array3d(dtype=int)  # (5, SEGMENTS, 32): entries of each list; a counter fills a cache line of its own
 
 
 @wp.func
@@ -60,9 +65,13 @@ def full_window(batch: ViewBatch):
 @wp.func
 def append_clusters(scene: SceneData, lists: WorkLists, row: int, geom: int, mesh: int, level: int, rotation: wp.mat33, position: wp.vec3):
     """List a geom to be drawn at a level of detail: the triangles within its mesh, as begin and end, that found no place any more."""
-    lists.rotation[row, geom] = rotation
-    lists.position[row, geom] = wp.vec4(position[0], position[1], position[2], 0.0)
-    lists.first[row, geom] = scene.mesh_triangle[mesh]
+    at = wp.cast(scene.mesh_triangle[mesh], wp.float32)
+    lists.placed[row, geom] = wp.mat44(
+        rotation[0, 0], rotation[0, 1], rotation[0, 2], position[0],
+        rotation[1, 0], rotation[1, 1], rotation[1, 2], position[1],
+        rotation[2, 0], rotation[2, 1], rotation[2, 2], position[2],
+        at, 0.0, 0.0, 0.0,
+    )  # fmt: skip
     first = scene.level_first[level]
     end = first + scene.level_count[level]
     clusters = (end - first + CLUSTER - 1) // CLUSTER
@@ -75,12 +84,27 @@ def append_clusters(scene: SceneData, lists: WorkLists, row: int, geom: int, mes
     return wp.min(first + listed * CLUSTER, end), end
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    // sixteen bytes at a time
+    const float4* const at = (const float4*)((const char*)placed.data + row * (size_t)placed.strides[0]) + 4 * geom;
+    const float4 a = at[0], b = at[1], c = at[2], d = at[3];
+    return wp::mat_t<4, 4, float>(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, c.y, c.z, c.w, d.x, d.y, d.z, d.w);
+#else
+    return placed.data[row * (size_t)placed.shape[1] + geom];
+#endif
+""")
+def placed_at(placed: wp.array2d(dtype=wp.mat44), row: int, geom: int) -> wp.mat44:
+    """Where a geom is (``WorkLists.placed``)."""
+
+
 @wp.func
 def listed_triangle(scene: SceneData, lists: WorkLists, row: int, geom: int, triangle: int):
     """The corners of a triangle of a geom that was listed, as the view sees it (``raster.camera_triangle``)."""
-    placed = lists.position[row, geom]
-    position = wp.vec3(placed[0], placed[1], placed[2])
-    a, b, c = camera_triangle(scene, lists.first[row, geom] + triangle, lists.rotation[row, geom], position)
+    m = placed_at(lists.placed, row, geom)
+    rotation = wp.mat33(m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
+    first = wp.cast(m[3, 0], wp.int32)
+    a, b, c = camera_triangle(scene, first + triangle, rotation, wp.vec3(m[0, 3], m[1, 3], m[2, 3]))
     return a, b, c
 
 
@@ -105,6 +129,42 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
         raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, lens, rotation, position)
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    // one lane's after the other's, all lanes of the warp writing
+    const unsigned lanes = __activemask();
+    const int rank = __popc(lanes & ((1u << (threadIdx.x & 31u)) - 1u));
+    for (unsigned left = lanes; left != 0; left &= left - 1) {
+        const int whose = __ffs(left) - 1;
+        const int from = __shfl_sync(lanes, first, whose), to = __shfl_sync(lanes, last, whose), wide = __shfl_sync(lanes, columns, whose);
+        const int4 item = {__shfl_sync(lanes, row, whose), __shfl_sync(lanes, geom, whose), __shfl_sync(lanes, triangle, whose), 0};
+        const int corner = __shfl_sync(lanes, (r0 << 16) | c0, whose);
+        const int list = __shfl_sync(lanes, segment, whose);
+        int4* const out = (int4*)((char*)tile.data + list * (size_t)tile.strides[0]);
+        for (int k = rank; k < to - from; k += __popc(lanes))
+            out[from + k] = {item.x, item.y, item.z, corner + ((k / wide) << 16) + k % wide};
+    }
+#else
+    for (int k = 0; k < last - first; ++k)
+        tile.data[segment * (size_t)tile.shape[1] + first + k]
+            = wp::vec_t<4, wp::int32>(row, geom, triangle, ((r0 + k / columns) << 16) | (c0 + k % columns));
+#endif
+""")
+def store_tiles(
+    tile: wp.array2d(dtype=wp.vec4i),
+    segment: int,
+    first: int,
+    last: int,
+    row: int,
+    geom: int,
+    triangle: int,
+    r0: int,
+    c0: int,
+    columns: int,
+):
+    """Tile jobs of a triangle, row after row of tiles from (r0, c0) on, into places ``first`` to ``last`` of a list."""
+
+
 @wp.func
 def append_tiles(lists: WorkLists, segment: int, row: int, geom: int, triangle: int, window: Window):
     """Cut a triangle's window into tile jobs; false if the segment is full."""
@@ -116,33 +176,50 @@ def append_tiles(lists: WorkLists, segment: int, row: int, geom: int, triangle: 
     if columns * rows > lists.tile.shape[1] or lists.count[TILES, segment, 0] > lists.tile.shape[1]:
         return False
     start = wp.atomic_add(lists.count, TILES, segment, 0, columns * rows)
-    if start + columns * rows > lists.tile.shape[1]:
-        # the jobs of this triangle that still have a place in the list do nothing
-        for k in range(start, wp.min(start + columns * rows, lists.tile.shape[1])):
-            lists.tile[segment, k] = wp.vec4i(-1, 0, 0, 0)
-        return False
-    for r in range(rows):
-        for c in range(columns):
-            lists.tile[segment, start + r * columns + c] = wp.vec4i(row, geom, triangle, ((r0 + r) << 16) | (c0 + c))
-    return True
+    # the jobs of a triangle that finds no place any more do nothing
+    fits = start + columns * rows <= lists.tile.shape[1]
+    last = wp.min(start + columns * rows, lists.tile.shape[1])
+    store_tiles(lists.tile, segment, start, last, wp.where(fits, row, -1), geom, triangle, r0, c0, columns)
+    return fits
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    // one count for all lanes of a warp that are here
+    const unsigned lanes = __activemask();
+    const unsigned lane = threadIdx.x & 31u;
+    const int leader = __ffs(lanes) - 1;
+    int at = 0;
+    if ((int)lane == leader)
+        at = atomicAdd(&count.data[segment * 32], __popc(lanes));
+    return __shfl_sync(lanes, at, leader) + __popc(lanes & ((1u << lane) - 1u));
+#else
+    return count.data[segment * 32]++;
+#endif
+""")
+def next_place(count: wp.array2d(dtype=int), segment: int) -> int:
+    """A place in a segment of a list; threads of a warp must ask for the same segment."""
 
 
 @wp.func
-def append_small(lists: WorkLists, segment: int, row: int, geom: int, triangle: int):
-    """Append a small triangle; false if the segment is full."""
-    start = wp.atomic_add(lists.count, SMALL, segment, 0, 1)
-    if start >= lists.small.shape[1]:
+def append_triangle(list: wp.array2d(dtype=wp.vec3i), count: wp.array2d(dtype=int), segment: int, row: int, geom: int, triangle: int):
+    """Append a triangle to a list; false if the segment is full."""
+    start = next_place(count, segment)
+    if start >= list.shape[1]:
         return False
-    lists.small[segment, start] = wp.vec3i(row, geom, triangle)
+    list[segment, start] = wp.vec3i(row, geom, triangle)
     return True
 
 
 @wp.func
 def hand_on(lists: WorkLists, segment: int, row: int, geom: int, triangle: int, box: Window):
     """Append a triangle to a list by the size of its box; false if the segment is full."""
-    if (box.x1 - box.x0 + 1) * (box.y1 - box.y0 + 1) > LARGE:
-        return append_tiles(lists, segment, row, geom, triangle, box)
-    return append_small(lists, segment, row, geom, triangle)
+    size = (box.x1 - box.x0 + 1) * (box.y1 - box.y0 + 1)
+    if size <= TINY:
+        return append_triangle(lists.small, lists.count[SMALL], segment, row, geom, triangle)
+    if size <= LARGE:
+        return append_triangle(lists.medium, lists.count[MEDIUM], segment, row, geom, triangle)
+    return append_tiles(lists, segment, row, geom, triangle, box)
 
 
 @wp.func
@@ -193,19 +270,19 @@ def merge(a: Window, b: Window):
 
 
 @wp.func
-def half_row(whole: Window, tile: int, lane: int):
-    """Half a row of a tile, as far as it lies in a window that begins at the origin: what one of 32 threads draws."""
+def tile_row(whole: Window, tile: int, lane: int):
+    """A row of a tile, as far as it lies in a window that begins at the origin: what one of 32 threads draws."""
     window = Window()
-    window.x0 = (tile & 65535) * TILE + (lane & 1) * (TILE // 2)
-    window.x1 = wp.min(window.x0 + TILE // 2 - 1, whole.x1)
-    window.y0 = (tile >> 16) * TILE + (lane >> 1)
+    window.x0 = (tile & 65535) * TILE
+    window.x1 = wp.min(window.x0 + TILE - 1, whole.x1)
+    window.y0 = (tile >> 16) * TILE + lane
     window.y1 = wp.min(window.y0, whole.y1)
     return window
 
 
 @wp.kernel(enable_backward=False)
 def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
-    """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: hands on those that cover a pixel."""
+    """``workers`` groups of 32 threads stride over the clusters, one thread a triangle: hands on those that cover a pixel."""
     worker, lane = wp.tid()
     segment = worker % SEGMENTS
     total = wp.min(lists.count[CLUSTERS, segment, 0], lists.cluster.shape[1])
@@ -228,21 +305,29 @@ def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: Wo
 
 
 @wp.kernel(enable_backward=False)
-def raster_small(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
-    """``workers`` groups of 64 threads stride over the small triangles, one thread each."""
+def raster_small(
+    workers: int,
+    list: wp.array2d(dtype=wp.vec3i),
+    count: wp.array2d(dtype=int),
+    scene: SceneData,
+    batch: ViewBatch,
+    lists: WorkLists,
+    vis: wp.array2d(dtype=wp.uint64),
+):
+    """``workers`` groups of 64 threads stride over a list of triangles, one thread each."""
     worker, lane = wp.tid()
     segment = worker % SEGMENTS
-    total = wp.min(lists.count[SMALL, segment, 0], lists.small.shape[1])
+    total = wp.min(count[segment, 0], list.shape[1])
     k = (worker // SEGMENTS) * 64 + lane
     while k < total:
-        item = lists.small[segment, k]
+        item = list[segment, k]
         k += (workers // SEGMENTS) * 64
         raster_whole(vis, scene, batch, lists, full_window(batch), item[0], item[1], item[2])
 
 
 @wp.kernel(enable_backward=False)
 def raster_tiles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLists, vis: wp.array2d(dtype=wp.uint64)):
-    """``workers`` groups of 32 threads stride over the tiles, one thread half a row of pixels."""
+    """``workers`` groups of 32 threads stride over the tiles, one thread a row of pixels."""
     worker, lane = wp.tid()
     segment = worker % SEGMENTS
     total = wp.min(lists.count[TILES, segment, 0], lists.tile.shape[1])
@@ -251,5 +336,5 @@ def raster_tiles(workers: int, scene: SceneData, batch: ViewBatch, lists: WorkLi
         item = lists.tile[segment, k]
         k += workers // SEGMENTS
         if item[0] >= 0:
-            window = half_row(full_window(batch), item[3], lane)
+            window = tile_row(full_window(batch), item[3], lane)
             raster_whole(vis, scene, batch, lists, window, item[0], item[1], item[2])

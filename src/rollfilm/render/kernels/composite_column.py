@@ -10,7 +10,7 @@ from rollfilm.render.kernels.kept import sections
 from rollfilm.render.kernels.pane import panes
 from rollfilm.render.kernels.samples import grid_side
 from rollfilm.render.kernels.shade import Surface, make_eye, store_color
-from rollfilm.render.kernels.shade_column import BLOCK
+from rollfilm.render.kernels.shade_pixel import BLOCK
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData
 
 

@@ -10,7 +10,7 @@ from rollfilm.render.kernels.layers import seeing, sheets
 from rollfilm.render.kernels.pane import Pane
 from rollfilm.render.kernels.samples import Part, affine_depth, at_depth, grid_side, same_surface
 from rollfilm.render.kernels.shade import Surface, ray_at, seen_depth
-from rollfilm.render.kernels.shade_column import pixel_shading
+from rollfilm.render.kernels.shade_pixel import pixel_shading
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData, key_inverse_depth
 from rollfilm.render.kernels.veil import make_horizon, veiling
 

@@ -17,9 +17,9 @@ from rollfilm.render.kernels.batch import (
     append_clusters,
     append_tiles,
     full_window,
-    half_row,
     listed_triangle,
     merge,
+    tile_row,
 )
 from rollfilm.render.kernels.cull import visible_level
 from rollfilm.render.kernels.features import Features
@@ -126,7 +126,7 @@ def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool)
         lists: WorkLists,
         vis: wp.array2d(dtype=wp.uint64),
     ):
-        """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: draws it, or hands it on in tiles."""
+        """``workers`` groups of 32 threads stride over the clusters, one thread a triangle: draws it, or hands it on in tiles."""
         worker, lane = wp.tid()
         segment = worker % SEGMENTS
         total = wp.min(lists.count[CLUSTERS, segment, 0], lists.cluster.shape[1])
@@ -158,7 +158,7 @@ def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool)
         lists: WorkLists,
         vis: wp.array2d(dtype=wp.uint64),
     ):
-        """``workers`` groups of 32 threads stride over the tiles, one thread half a row of pixels."""
+        """``workers`` groups of 32 threads stride over the tiles, one thread a row of pixels."""
         worker, lane = wp.tid()
         segment = worker % SEGMENTS
         total = wp.min(lists.count[TILES, segment, 0], lists.tile.shape[1])
@@ -167,7 +167,7 @@ def kept_stages(*, layered: bool, mirrored: bool, translucent: bool, flat: bool)
             item = lists.tile[segment, k]
             k += workers // SEGMENTS
             if item[0] >= 0:
-                window = half_row(full_window(batch), item[3], lane)
+                window = tile_row(full_window(batch), item[3], lane)
                 keep_placed(vis, item[0], scene, world, batch, lists, window, first_view, item[1], item[2])
 
     return KeptStages(cull, triangles, tiles)

@@ -23,7 +23,7 @@ from rollfilm.render.kernels.shade import (
     shading,
     store_color,
 )
-from rollfilm.render.kernels.shade_column import surface_shading
+from rollfilm.render.kernels.shade_pixel import surface_shading
 from rollfilm.render.kernels.types import (
     EMPTY_KEY,
     Pictures,

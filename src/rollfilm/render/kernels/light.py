@@ -76,16 +76,40 @@ def light_by_directional(scene: SceneData, world: WorldData, w: int, i: int, cam
 
 
 @wp.func
-def light_by_spot(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3, point: Point):
-    """What spot ``i`` adds."""
-    offset = world.light_position[w, i] - camera_position - point.position
+def spot_on(
+    point: Point,
+    position: wp.vec3,
+    direction: wp.vec3,
+    attenuation: wp.vec3,
+    cone: wp.vec2,
+    ambient: wp.vec3,
+    diffuse: wp.vec3,
+    specular: wp.vec3,
+):
+    """What a spot at ``position``, from the camera, adds."""
+    offset = position - point.position
     square = wp.max(fused_dot(offset, offset), 1.0e-12)
     inverse = reciprocal_root(square)
     distance = square * inverse
     to_light = offset * inverse
-    cosine = -fused_dot(to_light, world.light_direction[w, i])
-    strength = spot_strength(scene.light_attenuation[i], scene.light_cone[i], distance, cosine)
-    return strength * reflected(point, to_light, scene.light_ambient[w, i], scene.light_diffuse[w, i], scene.light_specular[w, i])
+    cosine = -fused_dot(to_light, direction)
+    strength = spot_strength(attenuation, cone, distance, cosine)
+    return strength * reflected(point, to_light, ambient, diffuse, specular)
+
+
+@wp.func
+def light_by_spot(scene: SceneData, world: WorldData, w: int, i: int, camera_position: wp.vec3, point: Point):
+    """What spot ``i`` adds."""
+    return spot_on(
+        point,
+        world.light_position[w, i] - camera_position,
+        world.light_direction[w, i],
+        scene.light_attenuation[i],
+        scene.light_cone[i],
+        scene.light_ambient[w, i],
+        scene.light_diffuse[w, i],
+        scene.light_specular[w, i],
+    )
 
 
 def _one_more(before: wp.Function, i: int, spot: bool) -> wp.Function:

@@ -224,12 +224,24 @@ def faces_away(lens: Lens, a: wp.vec3, b: wp.vec3, c: wp.vec3):
     return wp.dot(normal, a) >= doubt * wp.dot(a, a)
 
 
+@wp.func_native("""
+    const float* const at = corner.data + t;
+    const size_t next = (size_t)corner.shape[1];
+    return wp::mat_t<3, 3, float>(
+        at[0], at[next], at[2 * next], at[3 * next], at[4 * next], at[5 * next], at[6 * next], at[7 * next], at[8 * next]
+    );
+""")
+def corners_at(corner: wp.array2d(dtype=float), t: int) -> wp.mat33:
+    """The corners of triangle ``t``, one a row (``SceneData.corner``)."""
+
+
 @wp.func
 def camera_triangle(scene: SceneData, t: int, rotation: wp.mat33, position: wp.vec3):
     """The three corners of triangle ``t``, counted over all meshes, in the camera's frame."""
-    a = rotation * wp.vec3(scene.corner[0, t], scene.corner[1, t], scene.corner[2, t]) + position
-    b = rotation * wp.vec3(scene.corner[3, t], scene.corner[4, t], scene.corner[5, t]) + position
-    c = rotation * wp.vec3(scene.corner[6, t], scene.corner[7, t], scene.corner[8, t]) + position
+    m = corners_at(scene.corner, t)
+    a = rotation * wp.vec3(m[0, 0], m[0, 1], m[0, 2]) + position
+    b = rotation * wp.vec3(m[1, 0], m[1, 1], m[1, 2]) + position
+    c = rotation * wp.vec3(m[2, 0], m[2, 1], m[2, 2]) + position
     return a, b, c
 
 

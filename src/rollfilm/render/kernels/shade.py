@@ -25,6 +25,7 @@ from rollfilm.render.kernels.types import (
     key_inverse_depth,
     key_triangle,
     layer,
+    store_pixel,
     surface_key,
     view_lens,
 )
@@ -72,6 +73,7 @@ class Surface:
     textured: int  # 1 if it has a texture
     image: int  # the texture's finest image and its last
     last_image: int
+    unit: wp.uint64  # the texture's, of a GPU
     texture_size: wp.vec2  # width and height of the finest
     u: wp.vec3  # texture coordinates from the point that is seen, but for their offset
     v: wp.vec3
@@ -439,6 +441,8 @@ def shading(features: Features, *, hardware: bool):
                 surface.textured = 1
                 surface.image = scene.texture_level[texture]
                 surface.last_image = scene.texture_level[texture + 1] - 1
+                if wp.static(hardware):
+                    surface.unit = scene.texture_unit[surface.image]
                 size = image_size(scene.texture_image[surface.image])
                 surface.texture_size = wp.vec2(float(size[0]), float(size[1]))
                 flat = bool(True)
@@ -521,9 +525,7 @@ def to_byte(value: float):
 @wp.func
 def store_color(pictures: Pictures, v: int, pixel: int, color: wp.vec3):
     """Red, green and blue, 0 to 1, of a pixel of view ``v`` as bytes."""
-    pictures.rgb[v, 3 * pixel] = wp.uint8(to_byte(color[0]))
-    pictures.rgb[v, 3 * pixel + 1] = wp.uint8(to_byte(color[1]))
-    pictures.rgb[v, 3 * pixel + 2] = wp.uint8(to_byte(color[2]))
+    store_pixel(pictures.rgb, v, pixel, to_byte(color[0]), to_byte(color[1]), to_byte(color[2]))
 
 
 @wp.func

@@ -8,14 +8,13 @@ import warp as wp
 from rollfilm.render.kernels.batch import (
     CLUSTERS,
     SEGMENTS,
-    SMALL,
     TILES,
     WorkLists,
     append_clusters,
-    half_row,
     hand_on,
     listed_triangle,
     merge,
+    tile_row,
 )
 from rollfilm.render.kernels.light_view import caster_level, light_view
 from rollfilm.render.kernels.raster import Window, pixel_box
@@ -97,7 +96,7 @@ def cull_casters(first_world: int, lod_pixels: float, scene: SceneData, world: W
 
 @wp.kernel(enable_backward=False)
 def select_casters(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
-    """``workers`` groups of 64 threads stride over the clusters, one thread a triangle: hands on those that cover a texel."""
+    """``workers`` groups of 32 threads stride over the clusters, one thread a triangle: hands on those that cover a texel."""
     worker, lane = wp.tid()
     segment = worker % SEGMENTS
     total = wp.min(lists.count[CLUSTERS, segment, 0], lists.cluster.shape[1])
@@ -124,14 +123,22 @@ def select_casters(workers: int, first_world: int, scene: SceneData, world: Worl
 
 
 @wp.kernel(enable_backward=False)
-def raster_small_casters(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
-    """``workers`` groups of 64 threads stride over the small triangles, one thread each."""
+def raster_small_casters(
+    workers: int,
+    list: wp.array2d(dtype=wp.vec3i),
+    count: wp.array2d(dtype=int),
+    first_world: int,
+    scene: SceneData,
+    world: WorldData,
+    lists: WorkLists,
+):
+    """``workers`` groups of 64 threads stride over a list of triangles, one thread each."""
     worker, lane = wp.tid()
     segment = worker % SEGMENTS
-    total = wp.min(lists.count[SMALL, segment, 0], lists.small.shape[1])
+    total = wp.min(count[segment, 0], list.shape[1])
     k = (worker // SEGMENTS) * 64 + lane
     while k < total:
-        item = lists.small[segment, k]
+        item = list[segment, k]
         k += (workers // SEGMENTS) * 64
         view = view_of_row(world, first_world, item[0])
         raster_listed(scene, world, view, lists, whole_map(view), item[0], item[1], item[2])
@@ -139,7 +146,7 @@ def raster_small_casters(workers: int, first_world: int, scene: SceneData, world
 
 @wp.kernel(enable_backward=False)
 def raster_caster_tiles(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
-    """``workers`` groups of 32 threads stride over the tiles, one thread half a row of texels."""
+    """``workers`` groups of 32 threads stride over the tiles, one thread a row of texels."""
     worker, lane = wp.tid()
     segment = worker % SEGMENTS
     total = wp.min(lists.count[TILES, segment, 0], lists.tile.shape[1])
@@ -149,4 +156,4 @@ def raster_caster_tiles(workers: int, first_world: int, scene: SceneData, world:
         k += workers // SEGMENTS
         if item[0] >= 0:
             view = view_of_row(world, first_world, item[0])
-            raster_listed(scene, world, view, lists, half_row(whole_map(view), item[3], lane), item[0], item[1], item[2])
+            raster_listed(scene, world, view, lists, tile_row(whole_map(view), item[3], lane), item[0], item[1], item[2])

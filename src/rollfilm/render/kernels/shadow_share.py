@@ -124,9 +124,13 @@ def chunk_shares(features: Features) -> wp.Function:
 
 
 @cache
-def point_shares(features: Features) -> wp.Function:
-    """The function that looks up one pixel: a share from 0 to 1 of each light that casts shadows."""
-    shadows, planes = len(features.shadows), features.planes
+def point_shares(features: Features, *, on_plane: bool = False) -> wp.Function:
+    """The function that looks up one pixel: a share from 0 to 1 of each light that casts shadows.
+
+    ``on_plane`` is for points of the only plane, which does not shade itself.
+    """
+    shadows = len(features.shadows)
+    screens = features.planes > (1 if on_plane else 0)
     make_point = sight(features).make_point
     surface_error = flat_error if features.flat else error_at
     Shares = shares_of(shadows)
@@ -142,12 +146,13 @@ def point_shares(features: Features) -> wp.Function:
             if found.inside == 1:
                 row = map_row(world, eye.world, k)
                 part = light_through(world.shadow_map, row, world.map_pitch, found.column, found.row, found.nearness)
-            if wp.static(planes > 0):
-                for p in range(scene.plane.shape[0]):
-                    screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
-                    if blocked(screen, view, eye.position, point.position) == 1:
-                        part = 0.0
             share[k] = part
+        if wp.static(screens):
+            for p in range(scene.plane.shape[0]):
+                screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
+                for k in range(shadows):
+                    if blocked(screen, world.light_view[eye.world, k], eye.position, point.position) == 1:
+                        share[k] = 0.0
         return share
 
     return shares

@@ -91,25 +91,14 @@ def trilinear(scene: SceneData, first: int, last: int, u: float, v: float, level
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
-    const float4 color = tex2D<float4>(unit, u, v);
+    const float4 color = tex2DLod<float4>(unit, u, v, level);
     return wp::vec3(color.x, color.y, color.z);
 #else
     return wp::vec3();
 #endif
 """)
-def texture_unit(unit: wp.uint64, u: float, v: float) -> wp.vec3:
-    """A bilinear sample by a GPU's texture unit, v down from the first row; 0 to 1. There are none on the CPU."""
-
-
-@wp.func
-def trilinear_unit(scene: SceneData, first: int, last: int, u: float, v: float, level: float):
-    """A repeating image between two of its mip levels, v up from its last row, by a GPU's texture units; 0 to 1."""
-    fine = int(wp.min(level, float(last - first)) * 256.0)
-    at = first + (fine >> 8)
-    color = texture_unit(scene.texture_unit[at], u, 1.0 - v)
-    if (fine & 255) > 0:
-        color += (texture_unit(scene.texture_unit[at + 1], u, 1.0 - v) - color) * (float(fine & 255) * (1.0 / 256.0))
-    return color
+def texture_unit(unit: wp.uint64, u: float, v: float, level: float) -> wp.vec3:
+    """A sample by a GPU's texture unit between two mip levels, v down from the first row; 0 to 1. There are none on the CPU."""
 
 
 @wp.func
@@ -118,15 +107,11 @@ def cube_face(direction: wp.vec3):
     x = wp.abs(direction[0])
     y = wp.abs(direction[1])
     z = wp.abs(direction[2])
-    axis = int(2)
     if x >= y and x >= z:
-        axis = 0
-    elif y >= z:
-        axis = 1
-    face = 2 * axis
-    if direction[axis] < 0.0:
-        face += 1
-    return face
+        return wp.where(direction[0] < 0.0, 1, 0)
+    if y >= z:
+        return wp.where(direction[1] < 0.0, 3, 2)
+    return wp.where(direction[2] < 0.0, 5, 4)
 
 
 @wp.func
@@ -169,17 +154,6 @@ def trilinear_face(scene: SceneData, first: int, levels: int, uv: wp.vec2, level
     return color
 
 
-@wp.func
-def trilinear_face_unit(scene: SceneData, first: int, levels: int, uv: wp.vec2, level: float):
-    """The same by a GPU's texture units; 0 to 1."""
-    fine = int(wp.min(level, float(levels - 1)) * 256.0)
-    image = first + 6 * (fine >> 8)
-    color = texture_unit(scene.texture_unit[image], uv[0], uv[1])
-    if (fine & 255) > 0:
-        color += (texture_unit(scene.texture_unit[image + 6], uv[0], uv[1]) - color) * (float(fine & 255) * (1.0 / 256.0))
-    return color
-
-
 @cache
 def cube_sampling(*, hardware: bool):
     """The function that samples the finest level of cube maps: by a GPU's texture units, or by arithmetic.
@@ -194,7 +168,8 @@ def cube_sampling(*, hardware: bool):
         place = on_face(face, direction)
         number = scene.texture_level[texture] + face
         if wp.static(hardware):
-            return texture_unit(scene.texture_unit[number], 0.5 * place[0] / place[2] + 0.5, 0.5 * place[1] / place[2] + 0.5)
+            half = 0.5 / place[2]
+            return texture_unit(scene.texture_unit[number], place[0] * half + 0.5, place[1] * half + 0.5, 0.0)
         return bilinear_face(scene, number, place[0], place[1], place[2])
 
     return cube_map

@@ -57,7 +57,8 @@ class SceneData:
     mirror_height: wp.array(dtype=float)  # its height in the geom's frame
     mirror_share: wp.array(dtype=float)  # its reflectance
     texel: wp.array(dtype=wp.uint32)  # red lowest, all images one after the other, each with a row and a column more (texture.py)
-    texture_unit: wp.array(dtype=wp.uint64)  # (images,) handles of a GPU's texture units instead of texels
+    # (images,) handles of a GPU's texture units instead of texels: with the finest image of a texture or face, for all its levels
+    texture_unit: wp.array(dtype=wp.uint64)
     texture_level: wp.array(dtype=int)  # (textures + 1,) first image: the finest mip level, of a cube the face +x of it
     texture_cube: wp.array(dtype=int)  # (textures,) 1 for six faces a level instead of one image
     texture_image: wp.array(dtype=wp.uint64)  # (images,) first texel, width << 32, height << 48: one word to look up
@@ -177,6 +178,31 @@ def view_lens(batch: ViewBatch, slot: int, w: int):
     lens.cx *= batch.scale
     lens.cy *= batch.scale
     return lens
+
+
+# Pixels lie one after the other in a row, which Warp's own indexing cannot know: it multiplies 64-bit strides at every one.
+@wp.func_native("""
+    return ((const wp::uint64*)((const char*)vis.data + row * (size_t)vis.strides[0]))[at];
+""")
+def key_at(vis: wp.array2d(dtype=wp.uint64), row: int, at: int) -> wp.uint64:
+    """A key of a visibility buffer."""
+
+
+@wp.func_native("""
+    ((wp::uint64*)((char*)vis.data + row * (size_t)vis.strides[0]))[at] = 0xFFFFFFFFFFFFFFFFull;
+""")
+def clear_key(vis: wp.array2d(dtype=wp.uint64), row: int, at: int):
+    """Leave a pixel of a visibility buffer empty."""
+
+
+@wp.func_native("""
+    wp::uint8* const pixel = (wp::uint8*)((char*)rgb.data + row * (size_t)rgb.strides[0]) + 3 * at;
+    pixel[0] = (wp::uint8)red;
+    pixel[1] = (wp::uint8)green;
+    pixel[2] = (wp::uint8)blue;
+""")
+def store_pixel(rgb: wp.array2d(dtype=wp.uint8), row: int, at: int, red: int, green: int, blue: int):
+    """The bytes of a pixel of a picture."""
 
 
 @wp.func

@@ -58,6 +58,18 @@ def may_be_hazy(scene: SceneData, horizon: Horizon, first: wp.vec3, last: wp.vec
 
 
 @wp.func
+def clear_of_haze(scene: SceneData, horizon: Horizon, ray: wp.vec3, depth: float):
+    """Whether a pixel surely shows neither haze nor sky before it: most do, and this is cheap to tell."""
+    if horizon.height <= 0.0:
+        return True
+    down = -wp.dot(horizon.up, ray)
+    level = wp.dot(ray, ray) - down * down
+    steepest = horizon.height / (horizon.sky * (1.0 - scene.haze_width))
+    beside_haze = down <= 0.0 or down * down > 1.001 * steepest * steepest * level
+    return beside_haze and depth * depth * level < 0.999 * horizon.sky * horizon.sky
+
+
+@wp.func
 def haze_strength(scene: SceneData, horizon: Horizon, slope: float, distance: float):
     """How much of the haze a ray sees that falls by ``slope`` a metre and ends ``distance`` metres away along the plane.
 
