@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from rollfilm.cores import available_cores
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.deform import Deformation
+from rollfilm.render.kernels.active import stamp
 from rollfilm.render.kernels.composite_view import composite_view_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.raster_many import STEP
@@ -62,6 +64,7 @@ class CpuPipeline:
         self._num_worlds = world.geom_position.shape[0]
         self._threads = num_threads
         self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rollfilm-render")
+        self._load_kernels()
         # batches of small pictures look up smaller maps
         self._sides = sorted({batch.map_side for batch in batches if batch.shadowed})
         self._stages = [stage for group in world_groups(self._num_worlds, world.maps_at_once) for stage in self._cut_group(*group)]
@@ -71,6 +74,19 @@ class CpuPipeline:
         self._launches = [[self._record(batch) for batch in batches] for _ in range(num_threads)]
         for launches in self._launches:
             launches.extend([self._record_maps(side, options)] for side in self._sides)
+
+    def _load_kernels(self) -> None:
+        """Compile what is not in the cache side by side: the first frame waits for the slowest, not for all."""
+        kernels = [place, stamp] + [whole_view_kernel(batch.features) for batch in self._batches if batch.features and not batch.faces]
+        if any(batch.shadowed for batch in self._batches):
+            kernels.append(draw_maps)
+        for batch in self._batches:
+            if batch.composite is not None and not batch.composite.features.rare:
+                kernels.append(composite_view_kernel(batch.composite.features))
+        modules = {id(kernel.module): kernel.module for kernel in kernels}
+        with ThreadPoolExecutor(available_cores(), thread_name_prefix="rollfilm-compile") as pool:
+            for loaded in [pool.submit(wp.load_module, module, device="cpu") for module in modules.values()]:
+                loaded.result()
 
     def _bands(self, num_views: int) -> int:
         """A view is cut into bands where whole views would leave threads idle; every band pays for all triangles again."""
