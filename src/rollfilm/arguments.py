@@ -1,11 +1,14 @@
 """Checks of arguments that every public edge needs."""
 
+import math
 import operator
+from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 from rollfilm.errors import InvalidArgumentError
 
-__all__ = ["require_integer"]
+__all__ = ["is_number", "numbers_of", "require_integer", "require_number"]
 
 
 def require_integer(value: Any, name: str, *, lowest: int) -> int:
@@ -23,3 +26,30 @@ def require_integer(value: Any, name: str, *, lowest: int) -> int:
     if number < lowest:
         raise InvalidArgumentError(f"{name} is {number}; it must be at least {lowest}")
     return number
+
+
+def is_number(value: Any) -> bool:
+    """Whether ``value`` is a real number of Python's or NumPy's, infinities among them, but no bool and not NaN."""
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def require_number(value: Any, name: str, allowed: str) -> float:
+    """``value`` as a float.
+
+    Raises:
+        InvalidArgumentError: it is no real number; the message ends in what is ``allowed``.
+    """
+    if not is_number(value):
+        raise InvalidArgumentError(f"{name} is {value!r}; {allowed}")
+    return float(value)
+
+
+def numbers_of(values: Any) -> tuple[float, ...] | None:
+    """Finite numbers in a row, of a list, a tuple or an array, as floats that can be compared and hashed; None if they are none."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        return None
+    try:
+        listed = tuple(values)
+    except TypeError:  # an array without axes
+        return None
+    return tuple(float(value) for value in listed) if all(is_number(v) and math.isfinite(v) for v in listed) else None

@@ -131,6 +131,7 @@ def test_groups_are_shown_as_asked(model, tmp_path):
     ("words", "changes"),
     [
         ([], {}),
+        (["--shadows", "--reflections"], {}),
         (["--no-shadows", "--samples", "1", "--no-reflections"], {"shadows": False, "samples": 1, "reflections": False}),
     ],
 )

@@ -182,7 +182,14 @@ def test_configurations_that_cannot_be(make, message):
         make()
 
 
-def test_colours_out_of_range_are_refused_when_they_are_drawn():
-    config = LooksConfig(geoms=(GeomRange(geoms=("box",), rgba=((2, 2, 2), (3, 3, 3))),))
-    with pytest.raises(InvalidArgumentError, match="geom_rgba of 'box' in world 0 is"):
-        randomize(config, looks_scene(), [0])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GeomRange(geoms=("box",), rgba=((0, 0, 0), (1, 1, 3))), "rgba is .*; give numbers of at most 1"),
+        (lambda: CameraRange(("front",), fov_y_rad=(1, 4)), "fov_y_rad is .*; give numbers of at most 3.14"),
+        (lambda: CameraRange(("front",), fov_y_rad=(0, 1)), "fov_y_rad is .* of at least 1e-06"),
+    ],
+)
+def test_what_some_seed_would_draw_out_of_range_is_refused_before(make, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        make()

@@ -29,7 +29,7 @@ class Info:
 
     folder: tyro.conf.Positional[Path]
     """folder of the recording"""
-    episodes: bool = False
+    episodes: tyro.conf.FlagCreatePairsOff[bool] = False
     """list every episode"""
 
     def run(self) -> int:

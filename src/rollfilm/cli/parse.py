@@ -26,7 +26,7 @@ def parse(options: type[T], words: Sequence[str], *, prog: str) -> T:
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            return tyro.cli(options, args=list(words), prog=prog, config=(tyro.conf.FlagCreatePairsOff,))
+            return tyro.cli(options, args=list(words), prog=prog)
     except SystemExit as stop:
         if stop.code in (None, 0):
             raise

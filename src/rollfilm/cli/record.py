@@ -55,7 +55,7 @@ class Record:
     """cpu or cuda:0"""
     control_mode: str = "pd_joint_delta_pos"
     """what the actions mean, in ManiSkill's names"""
-    overwrite: bool = False
+    overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
     """delete the recording that is in the folder"""
     fps: float | None = None
     """frames a second when played; the control rate if left out, so that videos play in real time"""

@@ -50,9 +50,9 @@ class Render:
     """WIDTHxHEIGHT in pixels, from 1x1 to 16384x16384"""
     out: Path = Path("frame.png")
     """file to write"""
-    depth: bool = False
+    depth: tyro.conf.FlagCreatePairsOff[bool] = False
     """also write depth"""
-    segmentation: bool = False
+    segmentation: tyro.conf.FlagCreatePairsOff[bool] = False
     """also write geom ids"""
     device: str = "cpu"
     """cpu or cuda:0"""

@@ -77,7 +77,12 @@ class Schedule:
 
     def _host_mask(self, worlds: Any) -> np.ndarray:
         num_worlds = self.active.shape[0]
-        chosen = np.asarray(worlds)
+        try:
+            chosen = np.asarray(worlds)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"worlds came in rows of different lengths; give a bool mask ({num_worlds},), or indices of worlds in one dimension"
+            ) from None
         if chosen.dtype == np.bool_ and chosen.shape == (num_worlds,):
             return chosen.astype(np.int32)
         if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and chosen.size > 0):

@@ -20,9 +20,11 @@ def bind_outputs(
 
     Raises:
         NotFoundError: a camera or output that was not asked for.
-        InvalidArgumentError: an array of a wrong shape, dtype or device, one that is not contiguous or cannot be written, or two for
-            one picture.
+        InvalidArgumentError: ``out`` is not by camera and output; an array of a wrong shape, dtype or device, one that is not
+            contiguous or cannot be written, or two for one picture.
     """
+    if not isinstance(out, Mapping) or not all(isinstance(arrays, Mapping) for arrays in out.values()):
+        raise InvalidArgumentError("out must name arrays by camera and output, as in {'front': {'rgb': array}}")
     by_name = {request.name: request for request in requests}
     bound: dict[str, dict[str, wp.array]] = {}
     for camera, arrays in out.items():
@@ -44,7 +46,10 @@ def bind_outputs(
 def _flat_view(what: str, array: Any, shape: tuple[int, ...], dtype: np.dtype, device: wp.Device) -> wp.array:
     if not device.is_cuda:
         if not isinstance(array, np.ndarray):
-            raise InvalidArgumentError(f"{what} is {type(array).__name__}; on the CPU give a NumPy array, {dtype} {shape}")
+            raise InvalidArgumentError(
+                f"{what} is {type(array).__name__}; on the CPU give a NumPy array, {dtype} {shape} "
+                "(numpy() of a torch tensor shares its memory)"
+            )
         _require(what, array.shape, array.dtype, shape, dtype, bool(array.flags["C_CONTIGUOUS"]))
         if not array.flags["WRITEABLE"]:
             raise InvalidArgumentError(f"{what} cannot be written; give an array that can")

@@ -1,8 +1,8 @@
 """How the colours of a picture lie in memory."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rollfilm.arguments import numbers_of
 from rollfilm.errors import InvalidArgumentError
 
 __all__ = ["LAYOUTS", "Layout", "check_layout", "layout_shape"]
@@ -44,13 +44,13 @@ def layout_shape(name: str, num_worlds: int, height: int, width: int) -> tuple[i
     return (num_worlds, 3, height, width) if layout.planar else (num_worlds, height, width, 3)
 
 
-def check_layout(camera: str, name: str, mean: Sequence[float] | None, std: Sequence[float] | None, *, rgb: bool) -> None:
-    """Make sure that a layout exists, and has an effect.
+def check_layout(camera: str, name: str, mean: Any, std: Any, *, rgb: bool) -> None:
+    """Make sure that a layout exists, and has an effect; ``mean`` and ``std`` are None or of three numbers, in whatever sequence.
 
     Raises:
         InvalidArgumentError: it does not, or mean or std are no three numbers, or are given where they have no effect.
     """
-    if name not in LAYOUTS:
+    if not isinstance(name, str) or name not in LAYOUTS:
         raise InvalidArgumentError(f"camera {camera!r}: rgb_layout {name!r} is unknown; choose from {', '.join(LAYOUTS)}")
     if name != "nhwc_uint8" and not rgb:
         raise InvalidArgumentError(f"camera {camera!r}: rgb_layout {name!r} has no effect without the output 'rgb'; ask for that too")
@@ -61,6 +61,6 @@ def check_layout(camera: str, name: str, mean: Sequence[float] | None, std: Sequ
             raise InvalidArgumentError(
                 f"camera {camera!r}: {what} has no effect on {name}; take nchw_float16 or nchw_float32, or leave it out"
             )
-        numbers = tuple(values)
-        if len(numbers) != 3 or not all(abs(number) < float("inf") for number in numbers) or (what == "rgb_std" and min(numbers) <= 0):
+        numbers = numbers_of(values)
+        if numbers is None or len(numbers) != 3 or (what == "rgb_std" and min(numbers) <= 0):
             raise InvalidArgumentError(f"camera {camera!r}: {what} is {values!r}; give three finite numbers, deviations above 0")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rollfilm.errors import InvalidArgumentError
+from rollfilm.errors import InvalidArgumentError, NotFoundError
 
 __all__ = ["Named", "NamedValues", "WorldLooks"]
 
@@ -32,7 +32,13 @@ class NamedValues:
     values: NDArray
 
     def __getitem__(self, name: str) -> NDArray:
-        """The values (B, ...) of one thing."""
+        """The values (B, ...) of one thing.
+
+        Raises:
+            NotFoundError: it has none; the message lists those that have.
+        """
+        if name not in self.names:
+            raise NotFoundError(f"no values of {name!r} among these looks; there are: {', '.join(self.names)}")
         return self.values[:, self.names.index(name)]
 
     def __iter__(self) -> Iterator[str]:
@@ -159,6 +165,8 @@ class WorldLooks:
         for field, rule in _HEADLIGHT.items():
             if getattr(self, field) is not None:
                 object.__setattr__(self, field, _checked(field, rule, ("",), getattr(self, field))[:, 0])
+        if not isinstance(self.may_be_unseen, bool):
+            raise InvalidArgumentError(f"may_be_unseen is {self.may_be_unseen!r}; it must be True or False")
         sizes = {field: len(self.values(field)) for field in self.used}
         if len(set(sizes.values())) > 1:
             listed = ", ".join(f"{field} {size}" for field, size in sizes.items())
@@ -180,8 +188,14 @@ class WorldLooks:
         return value.values if isinstance(value, NamedValues) else value
 
     def worlds(self, which: ArrayLike) -> "WorldLooks":
-        """The looks of some worlds, by index (k,) or mask (B,), as looks of as many worlds."""
-        rows = np.asarray(which)
+        """The looks of some worlds, by index (k,) or mask (B,), as looks of as many worlds.
+
+        Raises:
+            InvalidArgumentError: an index that is no world, or no world at all.
+        """
+        if self.num_worlds is None:
+            return self
+        rows = _rows(which, self.num_worlds)
         chosen = {field: self._with(field, self.values(field)[rows]) for field in self.used}
         return WorldLooks(**chosen, may_be_unseen=self.may_be_unseen)
 
@@ -192,6 +206,8 @@ class WorldLooks:
         Raises:
             InvalidArgumentError: there is no part, or they do not name the same things.
         """
+        if not isinstance(parts, Sequence) or not all(isinstance(part, WorldLooks) for part in parts):
+            raise InvalidArgumentError("parts must be a sequence of WorldLooks")
         if not parts or any(part._named != parts[0]._named for part in parts):
             raise InvalidArgumentError("looks are joined where all of them name the same things; these do not")
         first = parts[0]
@@ -214,6 +230,8 @@ class WorldLooks:
         Raises:
             InvalidArgumentError: an unknown field, or values that are not allowed.
         """
+        if not isinstance(plain, Mapping):
+            raise InvalidArgumentError(f"stored looks are {type(plain).__name__}; give the mapping that to_dict made")
         unknown = sorted(set(plain) - {*_NAMED, *_HEADLIGHT, "may_be_unseen"})
         if unknown:
             raise InvalidArgumentError(f"looks have no field {unknown[0]!r}; they have {', '.join((*_NAMED, *_HEADLIGHT))}")
@@ -222,6 +240,8 @@ class WorldLooks:
             if field in _NAMED:
                 if not isinstance(value, Mapping) or set(value) != {"names", "values"}:
                     raise InvalidArgumentError(f"{field} of stored looks must have 'names' and 'values'; it is {type(value).__name__}")
+                if not isinstance(value["names"], list | tuple):
+                    raise InvalidArgumentError(f"{field} of stored looks must have a list of 'names'; it is {value['names']!r}")
                 made[field] = {tuple(value["names"]): value["values"]}
             else:
                 made[field] = value
@@ -281,6 +301,21 @@ def _checked(field: str, rule: _Rule, names: tuple[str, ...], given: Any, *, sin
         )
     values = _of_kind(field, rule, names, values)
     return np.repeat(values, len(names), axis=1) if values.shape[1] < len(names) else values.copy()
+
+
+def _rows(which: ArrayLike, num_worlds: int) -> NDArray[np.int64]:
+    """Indices of worlds, of indices or of a mask."""
+    try:
+        rows = np.asarray(which)
+    except ValueError:
+        rows = np.empty(0, object)
+    if rows.dtype == bool and rows.shape == (num_worlds,):
+        rows = np.flatnonzero(rows)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size or rows.min() < 0 or rows.max() >= num_worlds:
+        raise InvalidArgumentError(
+            f"worlds came as {which!r}; give at least one of the worlds 0 to {num_worlds - 1} by index, or a bool mask ({num_worlds},)"
+        )
+    return rows.astype(np.int64)
 
 
 def _on_host(field: str, given: Any) -> NDArray:

@@ -1,9 +1,10 @@
 """What a picture shows beyond colours and depth, and how finely: all that can be switched."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
-from rollfilm.arguments import require_integer
+from rollfilm.arguments import require_integer, require_number
 from rollfilm.errors import InvalidArgumentError
 
 __all__ = ["DEFAULT_OPTIONS", "SAMPLES", "RenderOptions"]
@@ -40,15 +41,20 @@ class RenderOptions:
     reflections: bool = False
 
     def __post_init__(self) -> None:
-        if not self.lod_pixels >= 0:
+        if require_number(self.lod_pixels, "lod_pixels", "it must be 0 or more") < 0:
             raise InvalidArgumentError(f"lod_pixels is {self.lod_pixels}; it must be 0 or more")
         for name in ("shadows", "fog"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}; it must be True or False")
-        if self.shadow_map_size is not None and require_integer(self.shadow_map_size, "shadow_map_size", lowest=64) > _LARGEST_MAP:
-            raise InvalidArgumentError(f"shadow_map_size is {self.shadow_map_size}; it must be from 64 to {_LARGEST_MAP}")
-        if isinstance(self.samples, bool) or self.samples not in SAMPLES:
+        if self.shadow_map_size is not None:
+            size = require_integer(self.shadow_map_size, "shadow_map_size", lowest=64)
+            if size > _LARGEST_MAP:
+                raise InvalidArgumentError(f"shadow_map_size is {size}; it must be from 64 to {_LARGEST_MAP}")
+            object.__setattr__(self, "shadow_map_size", size)
+        if isinstance(self.samples, bool) or not isinstance(self.samples, Integral) or self.samples not in SAMPLES:
             raise InvalidArgumentError(f"samples is {self.samples!r}; choose from {', '.join(map(str, SAMPLES))}")
+        # kernels are told apart by the features that they are specialised for: NumPy's numbers print otherwise
+        object.__setattr__(self, "samples", int(self.samples))
         if not isinstance(self.reflections, bool):
             raise InvalidArgumentError(f"reflections is {self.reflections!r}; give True or False")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rollfilm.arguments import require_integer
+from rollfilm.arguments import is_number, require_integer
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render.looks import WorldLooks
 from rollfilm.render.looks_scene import LooksResolver
@@ -53,7 +53,7 @@ class GeomRange:
     def __post_init__(self) -> None:
         _check_names(self, "geoms", "bodies", "materials")
         _check_names(self, "textures", "meshes", may_be_empty=True)
-        _check_range(self, "rgba", (3, 4))
+        _check_range(self, "rgba", (3, 4), highest=1.0)
         _check_range(self, "scale", (0, 3), lowest=1e-6)
         _check_probability(self, "hidden")
         if self.hidden == 1 and (self.rgba or self.scale or self.textures or self.meshes):
@@ -133,9 +133,9 @@ class CameraRange:
     def __post_init__(self) -> None:
         _check_names(self, "cameras")
         _check_range(self, "offset_m", (3,), lowest=-math.inf)
-        _check_range(self, "fov_y_rad", (0,))
-        if not 0 <= self.turn_rad <= math.pi:
-            raise InvalidArgumentError(f"turn_rad is {self.turn_rad}; give an angle from 0 to pi")
+        _check_range(self, "fov_y_rad", (0,), lowest=1e-6, highest=math.pi - 1e-6)
+        if not is_number(self.turn_rad) or not 0 <= self.turn_rad <= math.pi:
+            raise InvalidArgumentError(f"turn_rad is {self.turn_rad!r}; give an angle from 0 to pi")
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,13 @@ class LooksConfig:
     headlight: HeadlightRange | None = None
 
     def __post_init__(self) -> None:
+        for name, kind in (("geoms", GeomRange), ("lights", LightRange), ("cameras", CameraRange)):
+            ranges = getattr(self, name)
+            if not isinstance(ranges, list | tuple) or not all(isinstance(one, kind) for one in ranges):
+                raise InvalidArgumentError(f"{name} is {ranges!r}; give a tuple of rollfilm.render.{kind.__name__}")
+            object.__setattr__(self, name, tuple(ranges))
+        if self.headlight is not None and not isinstance(self.headlight, HeadlightRange):
+            raise InvalidArgumentError(f"headlight is {self.headlight!r}; give rollfilm.render.HeadlightRange, or None")
         parts = (*self.geoms, *self.lights, *self.cameras, *([self.headlight] if self.headlight else []))
         if not parts:
             raise InvalidArgumentError("these looks draw nothing; name geoms, lights, cameras or the headlight")
@@ -182,6 +189,12 @@ def randomize(config: LooksConfig, scene: Scene, seeds: Iterable[int], *, camera
         NotFoundError: a geom, body, material, light, camera, texture or mesh that is not there.
         InvalidArgumentError: a seed that is none, a thing that is drawn twice, or what would have no effect.
     """
+    if not isinstance(config, LooksConfig):
+        raise InvalidArgumentError(f"config is {type(config).__name__}; give rollfilm.render.LooksConfig")
+    if not isinstance(scene, Scene):
+        raise InvalidArgumentError(f"scene is {type(scene).__name__}; give a rollfilm.scene.Scene, as load_scene makes it")
+    if not hasattr(seeds, "__iter__"):
+        raise InvalidArgumentError(f"seeds is {seeds!r}; give a sequence of integers, one for each world")
     numbers = [require_integer(seed, "a seed", lowest=0) for seed in seeds]
     if not numbers:
         raise InvalidArgumentError("no seeds came; give one for each world")
@@ -316,7 +329,7 @@ def _check_names(part: Any, *lists: str, may_be_empty: bool = False) -> None:
         raise InvalidArgumentError(f"{type(part).__name__} is for nobody; name {' or '.join(lists)}")
 
 
-def _check_range(part: Any, name: str, widths: tuple[int, ...], lowest: float = 0.0) -> None:
+def _check_range(part: Any, name: str, widths: tuple[int, ...], lowest: float = 0.0, highest: float = math.inf) -> None:
     bounds = getattr(part, name)
     if bounds is None:
         return
@@ -329,8 +342,12 @@ def _check_range(part: Any, name: str, widths: tuple[int, ...], lowest: float = 
         raise InvalidArgumentError(f"{name} is {bounds!r}; give (lowest, highest), each {sizes}")
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all() and (low >= lowest).all()):
         raise InvalidArgumentError(f"{name} is {bounds!r}; give finite numbers of at least {lowest:g}, the lowest before the highest")
+    if (high > highest).any():
+        raise InvalidArgumentError(f"{name} is {bounds!r}; give numbers of at most {highest:g}")
+    object.__setattr__(part, name, (low.tolist(), high.tolist()) if low.ndim == 0 else (tuple(low.tolist()), tuple(high.tolist())))
 
 
 def _check_probability(part: Any, name: str) -> None:
-    if not 0 <= getattr(part, name) <= 1:
-        raise InvalidArgumentError(f"{name} is {getattr(part, name)}; a probability lies between 0 and 1")
+    value = getattr(part, name)
+    if not is_number(value) or not 0 <= value <= 1:
+        raise InvalidArgumentError(f"{name} is {value!r}; a probability lies between 0 and 1")

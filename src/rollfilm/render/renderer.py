@@ -28,9 +28,10 @@ from rollfilm.render.looks_buffers import LookBuffers
 from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.poses import PoseBuffer
 from rollfilm.render.request import CameraRequest
+from rollfilm.render.scene_checks import require_sound
 from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
 from rollfilm.render.shadows import allocate_maps, map_side
-from rollfilm.scene import Camera, PoseSource, Scene
+from rollfilm.scene import BodyPoses, Camera, PoseSource, Scene
 
 __all__ = ["BatchRenderer"]
 
@@ -52,7 +53,8 @@ class BatchRenderer:
             anything that has DLPack on CUDA, of the shape and type that frames have.
 
     Raises:
-        InvalidArgumentError: no camera, two of one name, a number out of its range, or an array in ``out`` that does not fit.
+        InvalidArgumentError: no camera, two of one name, a number out of its range, a scene whose indices name what is not there, or an
+            array in ``out`` that does not fit.
         NotFoundError: a camera's name is unknown, or ``out`` names what was not asked for.
         DeviceError: there is no such device.
         MemoryBudgetError: the pictures need more memory than there is.
@@ -74,7 +76,7 @@ class BatchRenderer:
         num_worlds = require_integer(num_worlds, "num_worlds", lowest=1)
         if num_threads is not None:
             num_threads = require_integer(num_threads, "num_threads", lowest=1)
-        if isinstance(cameras, CameraRequest) or not all(isinstance(camera, CameraRequest) for camera in cameras):
+        if not isinstance(cameras, Sequence) or not all(isinstance(camera, CameraRequest) for camera in cameras):
             raise InvalidArgumentError("cameras must be a sequence of CameraRequest, as in [CameraRequest('front', 256, 256)]")
         if not isinstance(options, RenderOptions):
             raise InvalidArgumentError(f"options is {type(options).__name__}; give rollfilm.render.RenderOptions")
@@ -82,12 +84,13 @@ class BatchRenderer:
             raise InvalidArgumentError("fog was asked for, but this scene has none; give it one: dataclasses.replace(scene, fog=Fog(...))")
         self._scene, self._num_worlds, self._requests = scene, num_worlds, tuple(cameras)
         self._cameras = self._resolve_cameras()
+        require_sound(scene, self._cameras)
         for request, camera in zip(self._requests, self._cameras, strict=True):
             require_samples(request, SceneSurfaces.of(scene), options)
             require_pinhole(camera, options)
         self._device = resolve_device(device)
         num_threads = num_threads or available_cores()
-        bound = bind_outputs(out or {}, self._requests, num_worlds, self._device)
+        bound = bind_outputs({} if out is None else out, self._requests, num_worlds, self._device)
         groups = group_cameras(self._requests, self._cameras, alone=bound)
         given = sum(array.size * wp.types.type_size_in_bytes(array.dtype) for arrays in bound.values() for array in arrays.values())
         require_room(scene, num_worlds, groups, self._device, num_threads, options, given=given)
@@ -148,7 +151,13 @@ class BatchRenderer:
         """
         if self._closed:
             raise InvalidArgumentError("this renderer is closed; make another one")
+        if not callable(getattr(source, "body_poses", None)) or not hasattr(source, "state_count"):
+            raise InvalidArgumentError(
+                f"source is {type(source).__name__}; give an engine, or rollfilm.engines.still.StillPoses with poses of your own"
+            )
         poses = source.body_poses()
+        if not isinstance(poses, BodyPoses):
+            raise InvalidArgumentError(f"body_poses() of the source gave {type(poses).__name__}; it must give rollfilm.scene.BodyPoses")
         self._poses.load(poses)
         if self._packed.deformation is not None:
             self._packed.deformation.load_path(poses)
@@ -180,7 +189,10 @@ class BatchRenderer:
             raise InvalidArgumentError("this renderer is closed; make another one")
         if not isinstance(looks, WorldLooks):
             raise InvalidArgumentError(f"looks is {type(looks).__name__}; give rollfilm.render.WorldLooks")
-        mask = np.ones(self._num_worlds, bool) if worlds is None else np.asarray(worlds)
+        try:
+            mask = np.ones(self._num_worlds, bool) if worlds is None else np.asarray(worlds)
+        except ValueError:  # rows of different lengths
+            mask = np.asarray(worlds, object)
         if mask.shape != (self._num_worlds,) or mask.dtype != bool or not mask.any():
             raise InvalidArgumentError(
                 f"worlds came as {mask.dtype} {mask.shape}; it must be a mask, bool ({self._num_worlds},), with a world in it"

@@ -1,8 +1,10 @@
 """What is asked of a renderer: which cameras, at which size, with which outputs."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral
 
+from rollfilm.arguments import numbers_of
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render.layouts import check_layout
 from rollfilm.render.outputs import OUTPUTS
@@ -57,9 +59,14 @@ class CameraRequest:
         if isinstance(self.every, bool) or not isinstance(self.every, Integral) or self.every < 1:
             raise InvalidArgumentError(f"camera {self.name!r}: every is {self.every!r}; it is an integer of at least 1")
         object.__setattr__(self, "every", int(self.every))
-        if isinstance(self.outputs, str) or not self.outputs or any(name not in OUTPUTS for name in self.outputs):
+        names = tuple(self.outputs) if isinstance(self.outputs, Collection) and not isinstance(self.outputs, str) else ()
+        if not names or any(not isinstance(name, str) or name not in OUTPUTS for name in names):
             raise InvalidArgumentError(f"camera {self.name!r}: outputs {self.outputs!r} were asked for; choose from {', '.join(OUTPUTS)}")
+        object.__setattr__(self, "outputs", names)
         check_layout(self.name, self.rgb_layout, self.rgb_mean, self.rgb_std, rgb="rgb" in self.outputs)
+        for field in ("rgb_mean", "rgb_std"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, numbers_of(getattr(self, field)))
 
     @property
     def name(self) -> str:

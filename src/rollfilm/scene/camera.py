@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import NamedTuple
 
+from rollfilm.arguments import is_number, numbers_of
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.scene.placement import Placement
 
@@ -71,9 +72,9 @@ class Camera:
         else:
             self._check_intrinsics()
         self._check_bends()
-        if not 0.0 < self.fov_y_rad < math.pi:
+        if not is_number(self.fov_y_rad) or not 0.0 < self.fov_y_rad < math.pi:
             raise InvalidArgumentError(f"camera {self.name!r}: fov_y_rad is {self.fov_y_rad}; it lies between 0 and pi")
-        if self.extent_y_m is not None and not 0.0 < self.extent_y_m < math.inf:
+        if self.extent_y_m is not None and not (is_number(self.extent_y_m) and 0.0 < self.extent_y_m < math.inf):
             raise InvalidArgumentError(f"camera {self.name!r}: extent_y_m is {self.extent_y_m}; it is a positive number of metres")
 
     @property
@@ -102,6 +103,10 @@ class Camera:
         )
 
     def _check_size(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidArgumentError(f"the name of a camera is a str; {self.name!r} came")
+        if not isinstance(self.placement, Placement):
+            raise InvalidArgumentError(f"camera {self.name!r}: placement is {type(self.placement).__name__}; give rollfilm.scene.Placement")
         for side in (self.height, self.width):
             if side is not None and (isinstance(side, bool) or not isinstance(side, Integral) or side < 1):
                 raise InvalidArgumentError(
@@ -114,13 +119,15 @@ class Camera:
         if self.distortion is not None and self.fisheye is not None:
             raise InvalidArgumentError(f"camera {self.name!r}: distortion and fisheye came together; a lens has one of them")
         for name, count in (("distortion", 5), ("fisheye", 4)):
-            numbers = getattr(self, name)
-            if numbers is None:
+            given = getattr(self, name)
+            if given is None:
                 continue
             if self.fx is None:
                 raise InvalidArgumentError(f"camera {self.name!r}: {name} came without fx; give fx, in pixels, too")
-            if len(numbers) != count or not all(math.isfinite(number) for number in numbers):
-                raise InvalidArgumentError(f"camera {self.name!r}: {name} is {numbers}; it is {count} finite numbers, 0 for those not used")
+            numbers = numbers_of(given)
+            if numbers is None or len(numbers) != count:
+                raise InvalidArgumentError(f"camera {self.name!r}: {name} is {given}; it is {count} finite numbers, 0 for those not used")
+            object.__setattr__(self, name, numbers)
 
     def _check_intrinsics(self) -> None:
         if self.extent_y_m is not None:
@@ -129,11 +136,11 @@ class Camera:
             )
         for name in ("fx", "fy"):
             value = getattr(self, name)
-            if value is not None and not 0.0 < value < math.inf:
+            if value is not None and not (is_number(value) and 0.0 < value < math.inf):
                 raise InvalidArgumentError(f"camera {self.name!r}: {name} is {value}; a focal length is a positive number of pixels")
         for name in ("cx", "cy"):
             value = getattr(self, name)
-            if value is not None and not math.isfinite(value):
+            if value is not None and not (is_number(value) and math.isfinite(value)):
                 raise InvalidArgumentError(f"camera {self.name!r}: {name} is {value}; a principal point is a finite number of pixels")
         if self.height is not None:
             _, fy, _, cy = self.intrinsics(self.height, self.width or 1)

@@ -3,7 +3,7 @@
 # MuJoCo ships no types for what its binding exports.
 # pyright: reportAttributeAccessIssue=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import mujoco
@@ -94,8 +94,8 @@ def load_scene(
         InvalidArgumentError: a group outside 0 to 5, or frames of something else; no frames to be drawn.
     """
     for name, groups in (("geom_groups", geom_groups), ("site_groups", site_groups)):
-        if not set(groups) <= set(range(mujoco.mjNGROUP)):
-            raise InvalidArgumentError(f"{name} {tuple(groups)} were asked for; groups go from 0 to {mujoco.mjNGROUP - 1}")
+        if not isinstance(groups, Collection) or not all(group in range(mujoco.mjNGROUP) for group in groups):
+            raise InvalidArgumentError(f"{name}={groups!r} were asked for; give a sequence of groups, from 0 to {mujoco.mjNGROUP - 1}")
     if frames is not None and frames not in FRAMES:
         raise InvalidArgumentError(f"frames={frames!r} were asked for; there are frames of {', '.join(FRAMES)}, or None")
     model = load_model(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -10,11 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rollfilm import geometry
+from rollfilm.arguments import numbers_of, require_integer
+from rollfilm.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from rollfilm.scene.scene import Bodies
 
 __all__ = ["Follow", "Placement", "subtree_center_of_mass", "world_pose"]
+
+
+#: How far the length of a rotation may be from 1.
+_UNIT_SLACK = 1e-3
 
 
 class Follow(Enum):
@@ -44,6 +51,9 @@ class Placement:
             world's for the TRACK modes, without meaning for the TARGET modes.
         follow: the mode.
         target: index of the target body in the TARGET modes, else -1.
+
+    Raises:
+        InvalidArgumentError: a number that is not finite, a rotation that is none, or an index below 0.
     """
 
     body: int = 0
@@ -51,6 +61,20 @@ class Placement:
     quat_wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     follow: Follow = Follow.FIXED
     target: int = -1
+
+    def __post_init__(self) -> None:
+        position, quat = numbers_of(self.position), numbers_of(self.quat_wxyz)
+        if position is None or len(position) != 3:
+            raise InvalidArgumentError(f"position of a placement is {self.position!r}; give x, y and z in metres, finite numbers")
+        if quat is None or len(quat) != 4 or not 1 - _UNIT_SLACK <= math.sqrt(sum(part * part for part in quat)) <= 1 + _UNIT_SLACK:
+            raise InvalidArgumentError(f"quat_wxyz of a placement is {self.quat_wxyz!r}; give a quaternion w, x, y, z of length 1")
+        if not isinstance(self.follow, Follow):
+            raise InvalidArgumentError(
+                f"follow of a placement is {self.follow!r}; choose from {', '.join(f'Follow.{f.name}' for f in Follow)}"
+            )
+        object.__setattr__(self, "body", require_integer(self.body, "body of a placement", lowest=0))
+        aims = self.follow in (Follow.TARGET_BODY, Follow.TARGET_BODY_COM)
+        object.__setattr__(self, "target", require_integer(self.target, "target of a placement", lowest=0 if aims else -1))
 
 
 def world_pose(placement: Placement, bodies: Bodies, position: ArrayLike, quat_wxyz: ArrayLike) -> tuple[NDArray, NDArray]:
