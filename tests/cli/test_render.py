@@ -245,3 +245,11 @@ def test_a_full_disk_leaves_the_older_picture(tmp_path):
         write_png(out, np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8))
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert out.read_bytes() == b"older"
+
+
+def test_the_memory_plan_is_printed_when_asked_for(model, tmp_path, capsys):
+    words = ["render", str(model), "--camera", "side", "--size", "33x21", "--out", str(tmp_path / "a.png")]
+    assert main(words) == 0
+    assert "memory of" not in capsys.readouterr().out
+    assert main([*words, "--memory-plan"]) == 0
+    assert "memory of 1 worlds on cpu: " in capsys.readouterr().out

@@ -101,15 +101,15 @@ def test_samples_that_cannot_be_counted_are_refused():
         BatchRenderer(moving_scene(), 1, [request], options=RenderOptions(samples=16))
 
 
-def test_the_budget_counts_samples(monkeypatch):
+def test_the_budget_counts_samples():
     opaque, glass = SceneSurfaces((1.0,), (), False, False), SceneSurfaces((1.0, 0.5), ((0, 0.0, 0.2),), True, True)
     options = RenderOptions(samples=16, reflections=True)
     assert composite_keys(CameraRequest("front", 20, 30), opaque, options) == 16 * 20 * 30
     assert composite_keys(CameraRequest("front", 20, 30), glass, options) == 16 * 20 * 30 * (1 + 4) * 2
     assert composite_keys(CameraRequest("front", 20, 30, ("depth_m",)), glass, options) == 0
     needed = []
-    monkeypatch.setattr("rollfilm.render.budget.require_memory", lambda size, what, available: needed.append(size))
     for samples in (1, 4):
         renderer = BatchRenderer(moving_scene(), 1, [CameraRequest("front", 20, 30)], num_threads=2, options=RenderOptions(samples=samples))
         renderer.close()
+        needed.append(renderer.memory_plan.total_bytes)
     assert needed[1] - needed[0] == 2 * 8 * 20 * 30 * 4

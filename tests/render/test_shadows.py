@@ -13,7 +13,7 @@ from render.test_mujoco import difference
 from rollfilm import geometry
 from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, budget, shadows
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, shadows
 from rollfilm.scene import Headlight, Light
 from rollfilm.scene.primitives import box, sphere
 
@@ -249,16 +249,18 @@ def test_shadows_change_colors_and_nothing_else(poses, reference):
         assert np.array_equal(picture, reference[key]) == (key[1] != "rgb"), key
 
 
-def test_memory_counts_maps(monkeypatch):
+def test_memory_counts_maps():
     needed = {}
-    monkeypatch.setattr(budget, "require_memory", lambda bytes, *_, **__: needed.setdefault(size, bytes))
     for size in (None, 64, 1024):
         options = RenderOptions(shadows=size is not None, shadow_map_size=size)
-        BatchRenderer(moving_scene(), 3, [CameraRequest("front", 8, 8)], num_threads=1, options=options).close()
+        renderer = BatchRenderer(moving_scene(), 3, [CameraRequest("front", 8, 8)], num_threads=1, options=options)
+        renderer.close()
+        needed[size] = renderer.memory_plan.total_bytes
     # two lights in three worlds
     assert needed[1024] - needed[None] >= 3 * 2 * 4 * 1024**2
     assert 3 * 2 * 4 * 64**2 <= needed[64] - needed[None] < 3 * 2 * 4 * 128**2
-    assert shadows.map_bytes(1000, 2, 1024, is_cuda=False) <= shadows.CPU_BYTES
+    at_once = shadows.worlds_at_once(1000, 2, 1024, is_cuda=False)
+    assert shadows.map_bytes(at_once, 2, 1024) <= shadows.CPU_BYTES
 
 
 def test_each_size_of_picture_has_maps_of_its_own(poses):

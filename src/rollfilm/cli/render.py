@@ -70,6 +70,8 @@ class Render:
     """samples of a pixel's colour: 1, 4 or 16"""
     reflections: bool = True
     """show what the first reflecting plane or box mirrors"""
+    memory_plan: tyro.conf.FlagCreatePairsOff[bool] = False
+    """print what memory the renderer takes, part by part"""
 
     def run(self) -> int:
         """Render and write, and say what was written."""
@@ -109,6 +111,8 @@ class Render:
             f"first frame after {rendered - started:.2f} s: model and scene {loaded - started:.2f}, "
             f"renderer and picture {rendered - loaded:.2f} ({self.device})"
         )
+        if self.memory_plan:
+            print(renderer.memory_plan)
         if scene.warnings:
             print(f"warning: {'; '.join(scene.warnings)}")
         return 0

@@ -9,6 +9,7 @@ from rollfilm.render.randomize import CameraRange, GeomRange, HeadlightRange, Li
 from rollfilm.render.request import CameraRequest
 
 if TYPE_CHECKING:
+    from rollfilm.render.budget import MemoryPlan
     from rollfilm.render.renderer import BatchRenderer
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "HeadlightRange",
     "LightRange",
     "LooksConfig",
+    "MemoryPlan",
     "NamedValues",
     "RenderOptions",
     "WorldLooks",
@@ -35,4 +37,8 @@ def __getattr__(name: str) -> Any:
         from rollfilm.render.renderer import BatchRenderer
 
         return BatchRenderer
+    if name == "MemoryPlan":
+        from rollfilm.render.budget import MemoryPlan
+
+        return MemoryPlan
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from rollfilm.geometry import look_at_quat_wxyz, matrix_from_quat
 from rollfilm.render.batch import CameraBatch
+from rollfilm.render.budget import require_free
 from rollfilm.render.composite import opacities
 from rollfilm.render.kernels.place import OWN_POSITION, OWN_ROTATION, SHIFTED, TURNED
 from rollfilm.render.kernels.types import CLUSTER_SIZE
 from rollfilm.render.looks import WorldLooks
-from rollfilm.render.looks_lenses import LensBuffers
+from rollfilm.render.looks_lenses import LENS_BYTES, LensBuffers
 from rollfilm.render.looks_scene import Columns, LooksResolver
 from rollfilm.scene import Camera, Headlight, Scene
 
@@ -120,9 +121,13 @@ class LookBuffers:
 
         Raises:
             NotFoundError, InvalidArgumentError: see :meth:`LooksResolver.resolve`; nothing has changed then.
+            MemoryBudgetError: what is allocated does not fit; nothing has changed then, either.
         """
         found = self._resolver.resolve(looks, rows)
         fresh = {group for group in self._used(looks, found) if group not in self._mirrors}
+        own_lenses = bool({"camera_fov_y_rad", "camera_intrinsics"} & set(found))
+        needed = sum(self._world_bytes(group) for group in fresh) + (own_lenses and self._lenses is None) * LENS_BYTES * len(self._cameras)
+        require_free(self._num_worlds * needed, f"looks of {self._num_worlds} worlds", self._device)
         for group in fresh:
             everyone = self._values(group, WorldLooks(), {}, np.arange(self._num_worlds))
             self._mirrors[group] = {name: _Mirror.make(values, self._device, tail) for name, (values, tail) in everyone.items()}
@@ -130,13 +135,18 @@ class LookBuffers:
         for group, mirrors in self._mirrors.items():
             for name, (values, _) in self._values(group, looks, found, rows).items():
                 mirrors[name].write(rows, values)
-        own_lenses = {"camera_fov_y_rad", "camera_intrinsics"} & set(found)
         if own_lenses and self._lenses is None:
             self._lenses = LensBuffers(self._cameras, self._batches, self._num_worlds, self._device)
             fresh.add("lens")
         if self._lenses is not None:
             self._lenses.write(found, rows)
         return bool(fresh)
+
+    def _world_bytes(self, group: str) -> int:
+        """Bytes that a group takes in each world."""
+        one = self._values(group, WorldLooks(), {}, np.arange(1))
+        normals = 36 * len(self._scene.geoms) if group == "size" else 0
+        return normals + sum(values.nbytes for values, _ in one.values())
 
     def _used(self, looks: WorldLooks, found: dict[str, Columns]) -> set[str]:
         fields = {*looks.used, *found}

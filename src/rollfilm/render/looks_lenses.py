@@ -13,7 +13,10 @@ from rollfilm.render.kernels.types import Lens
 from rollfilm.render.looks_scene import Columns
 from rollfilm.scene import Camera
 
-__all__ = ["LensBuffers"]
+__all__ = ["LENS_BYTES", "LensBuffers"]
+
+#: Of a camera's lens in one world.
+LENS_BYTES = Lens.numpy_dtype()["itemsize"]
 
 
 class LensBuffers:

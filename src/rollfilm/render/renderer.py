@@ -15,7 +15,7 @@ from rollfilm.geometry import extrinsic_cv, intrinsic_cv_from_lens, quat_from_ma
 from rollfilm.render.active import Schedule
 from rollfilm.render.batch import CameraBatch, exported, group_cameras
 from rollfilm.render.bound import bind_outputs
-from rollfilm.render.budget import require_room
+from rollfilm.render.budget import MemoryPlan, plan_memory
 from rollfilm.render.composite import SceneSurfaces, require_pinhole, require_samples
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.cuda import CudaPipeline
@@ -93,7 +93,7 @@ class BatchRenderer:
         bound = bind_outputs({} if out is None else out, self._requests, num_worlds, self._device)
         groups = group_cameras(self._requests, self._cameras, alone=bound)
         given = sum(array.size * wp.types.type_size_in_bytes(array.dtype) for arrays in bound.values() for array in arrays.values())
-        require_room(scene, num_worlds, groups, self._device, num_threads, options, given=given)
+        self._plan = plan_memory(scene, num_worlds, groups, self._device, num_threads, options, given=given)
         # kept: kernels hold handles of the images in it
         self._packed = packed = pack_scene(scene, self._device, num_worlds)
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
@@ -101,7 +101,7 @@ class BatchRenderer:
         self._world = self._allocate_world()
         sides = [map_side(options, request.height, request.width) for request in self._requests if "rgb" in request.outputs]
         casting = len(packed.casting) if options.shadows and sides else 0
-        allocate_maps(self._world, num_worlds, casting, max(sides, default=0), self._device)
+        allocate_maps(self._world, num_worlds, self._plan.worlds_at_once, casting, max(sides, default=0), self._device)
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
@@ -131,6 +131,11 @@ class BatchRenderer:
     def device(self) -> str:
         """Where it renders."""
         return str(self._device)
+
+    @property
+    def memory_plan(self) -> MemoryPlan:
+        """What it allocated, part by part, and how a batch that is too large at once is split; what looks add is not in it."""
+        return self._plan
 
     def render(self, source: PoseSource, *, worlds: Any = None) -> Frames:
         """Film the current state of ``source``.
@@ -184,6 +189,7 @@ class BatchRenderer:
             NotFoundError: a geom, material, light, camera, texture or mesh that is not there, or a camera that is not filmed.
             InvalidArgumentError: looks for another number of worlds, a mask of a wrong shape or dtype, values that would have no effect,
                 or a renderer that was closed. Nothing has changed then.
+            MemoryBudgetError: the arrays of fields that are used for the first time do not fit; nothing has changed then, either.
         """
         if self._closed:
             raise InvalidArgumentError("this renderer is closed; make another one")

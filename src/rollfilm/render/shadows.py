@@ -32,27 +32,32 @@ def _one_map_bytes(side: int) -> int:
     return 4 * side * _pitch(side)
 
 
-def worlds_at_once(num_worlds: int, num_lights: int, side: int, *, is_cuda: bool) -> int:
-    """How many worlds have their maps at once; all of them where nothing casts shadows."""
+def worlds_at_once(num_worlds: int, num_lights: int, side: int, *, is_cuda: bool, left: int | None = None) -> int:
+    """How many worlds have their maps at once, in no more memory than what is ``left``; all of them where nothing casts shadows."""
     if not num_lights:
         return num_worlds
-    return max(1, min(num_worlds, (CUDA_BYTES if is_cuda else CPU_BYTES) // (_one_map_bytes(side) * num_lights)))
+    limit = CUDA_BYTES if is_cuda else CPU_BYTES
+    limit = limit if left is None else min(limit, left)
+    return max(1, min(num_worlds, limit // (_one_map_bytes(side) * num_lights)))
 
 
-def map_bytes(num_worlds: int, num_lights: int, side: int, *, is_cuda: bool) -> int:
-    """Bytes of all maps that are there at once, the largest of which have ``side`` x ``side`` texels."""
-    return _one_map_bytes(side) * num_lights * worlds_at_once(num_worlds, num_lights, side, is_cuda=is_cuda)
+def map_bytes(at_once: int, num_lights: int, side: int) -> int:
+    """Bytes of the maps of ``at_once`` worlds, the largest of which have ``side`` x ``side`` texels."""
+    return _one_map_bytes(side) * num_lights * at_once
 
 
 def allocate_maps(
     world: WorldData,  # pyright: ignore[reportInvalidTypeForm]
     num_worlds: int,
+    at_once: int,
     num_lights: int,
     side: int,
     device: wp.Device,
 ) -> None:
-    """Give ``world`` its maps, of so many lights that cast shadows; smaller maps lie in a corner of the largest, of ``side`` texels."""
-    world.maps_at_once = worlds_at_once(num_worlds, num_lights, side, is_cuda=device.is_cuda)
+    """Give ``world`` its maps, of ``at_once`` worlds and so many lights that cast shadows; smaller maps lie in a corner of the largest,
+    of ``side`` texels.
+    """
+    world.maps_at_once = at_once
     world.map_pitch = _pitch(side)
     world.light_view = wp.zeros((num_worlds, num_lights), dtype=LightView, device=device)
     maps = world.maps_at_once * num_lights
