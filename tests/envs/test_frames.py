@@ -10,6 +10,8 @@ from gymnasium.utils.env_checker import check_env
 
 import rollfilm.envs
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.render import HeadlightRange, LooksConfig, WorldLooks, randomize
+from rollfilm.scene import light_names
 
 pytestmark = pytest.mark.robots
 
@@ -33,6 +35,37 @@ def test_frames_show_a_masked_reset_at_once(make_env):
     assert env.frames().state_count == env.state_count
     np.testing.assert_array_equal(after[[0, 2]], moved[[0, 2]])
     np.testing.assert_array_equal(after[1], start[1])
+
+
+def test_frames_show_looks_at_once(make_env):
+    env = make_env(num_envs=3, cameras=SMALL)
+    env.reset(seed=0)
+    before = pictures(env)
+    dark = WorldLooks(headlight_on=np.zeros(3, bool), light_on={n: np.zeros(3, bool) for n in light_names(env.engine.scene)})
+    env.set_looks(dark, worlds=np.array([False, True, False]))
+    after = pictures(env)
+    np.testing.assert_array_equal(after[[0, 2]], before[[0, 2]])
+    assert (after[1] != before[1]).any()
+    env.set_looks(WorldLooks())
+    np.testing.assert_array_equal(pictures(env), before)
+
+
+def test_looks_drawn_from_the_seeds_of_episodes_are_those_of_the_episode(make_env):
+    env = make_env(num_envs=3, cameras=SMALL)
+    config = LooksConfig(headlight=HeadlightRange(diffuse=((0, 0, 0), (1, 1, 1))))
+    env.reset(seed=0)
+    env.set_looks(randomize(config, env.engine.scene, env.episode_seed))
+    shown = pictures(env)
+    env.reset(seed=0, options={"episode_index": np.array([2, 1, 0])})
+    env.set_looks(randomize(config, env.engine.scene, env.episode_seed))
+    np.testing.assert_array_equal(pictures(env), shown[::-1])
+    assert (shown[0] != shown[1]).any()
+    env.set_looks(WorldLooks())  # environments are shared by tests
+
+
+def test_an_environment_without_cameras_has_no_looks(make_env):
+    with pytest.raises(InvalidArgumentError, match="films no camera"):
+        make_env(num_envs=1).set_looks(WorldLooks())
 
 
 def test_frames_show_a_state_that_was_set(make_env):

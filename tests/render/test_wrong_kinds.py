@@ -71,6 +71,7 @@ REFUSED = [
     (lambda: renderer_of(scene=scene_with("geoms", body=77)), "body of geom .* is 77; the scene has"),
     (lambda: renderer_of(scene=scene_with("geoms", mesh=77)), "mesh of geom .* is 77; the scene has"),
     (lambda: renderer_of(scene=scene_with("geoms", position=(math.nan, 0, 0))), "a number of geom .* is not finite"),
+    (lambda: renderer_of(scene=scene_with("geoms", uv_scale=(1e30, 1.0))), r"a texture coordinate of geom .* or beyond 1e\+26"),
     (lambda: renderer_of(scene=scene_with("lights", kind="lamp")), "is of kind 'lamp'; choose from directional, spot, point"),
     (lambda: renderer_of(scene=scene_with("lights", placement=Placement(body=77))), "body of light .* is 77"),
     (lambda: renderer_of(scene=replace(looks_scene(), skybox=77)), "skybox is 77; the scene has"),

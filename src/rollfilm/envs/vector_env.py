@@ -19,6 +19,7 @@ from rollfilm.envs.task import Observation, Task
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 from rollfilm.host import host_array
 from rollfilm.render.frames import Frames
+from rollfilm.render.looks import WorldLooks
 from rollfilm.render.request import CameraRequest
 
 __all__ = ["TaskVectorEnv"]
@@ -199,16 +200,40 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         frames = self._frames
         if frames is None or frames.state_count != self.engine.state_count:
             with self._timed("render"):
-                if self._renderer is None:
-                    from rollfilm.render import BatchRenderer
-
-                    self._renderer = BatchRenderer(self.engine.scene, self.num_envs, list(self.cameras), device=self.config.device)
+                renderer = self._made_renderer()
                 self._will_change(np.zeros(self.num_envs, dtype=np.bool_))
                 changed = None if self._unfilmed.all() else self._unfilmed
-                self._frames = frames = self._renderer.render(self.engine, worlds=changed)
+                self._frames = frames = renderer.render(self.engine, worlds=changed)
                 self._unfilmed[:] = False
                 self._known_state = self.engine.state_count
         return frames
+
+    def set_looks(self, looks: WorldLooks, worlds: ArrayLike | None = None) -> None:
+        """Let worlds look as ``looks`` say from now on, in pictures of the current state too (:meth:`observe` gives them).
+
+        As ``rollfilm.render.randomize(config, env.engine.scene, env.episode_seed)`` draws them, with ``worlds`` those that were reset.
+
+        Args:
+            looks: of B worlds.
+            worlds: mask (B,) bool of the worlds that get them; None for all.
+
+        Raises:
+            InvalidArgumentError: no camera was asked for; or see ``BatchRenderer.set_looks``.
+            NotFoundError: see there.
+        """
+        self._refuse_if_closed()
+        if not self.cameras:
+            raise InvalidArgumentError("this environment films no camera; make it with cameras={'front': (256, 256)}, for example")
+        self._made_renderer().set_looks(looks, worlds)
+        self._frames = None
+        self._unfilmed |= True if worlds is None else np.asarray(worlds)
+
+    def _made_renderer(self) -> Any:
+        if self._renderer is None:
+            from rollfilm.render import BatchRenderer
+
+            self._renderer = BatchRenderer(self.engine.scene, self.num_envs, list(self.cameras), device=self.config.device)
+        return self._renderer
 
     @property
     def renderer(self) -> Any:

@@ -8,6 +8,9 @@ from rollfilm.scene import Camera, Placement, Scene
 
 __all__ = ["require_sound"]
 
+#: Texture coordinates beyond which their footprint leaves float32.
+_FAR = 1e26
+
 _LIGHT_KINDS = ("directional", "spot", "point")
 
 
@@ -26,6 +29,11 @@ def require_sound(scene: Scene, cameras: Sequence[Camera]) -> None:
         _require_index(f"mesh of {what}", geom.mesh, -1, len(scene.meshes), "meshes")
         _require_index(f"texture of {what}", geom.material.texture, -1, len(scene.textures), "textures")
         finish = (geom.material.specular, geom.material.shininess, geom.material.emission, geom.material.reflectance)
+        if not all(abs(number) < _FAR for number in (*geom.uv_scale, *geom.uv_offset, *geom.cube_scale, *geom.cube_cap)):
+            raise InvalidArgumentError(
+                f"a texture coordinate of {what} is not finite, or beyond {_FAR:g}; "
+                "give uv_scale, uv_offset, cube_scale and cube_cap below that"
+            )
         _require_finite(what, (*geom.position, *geom.quat_wxyz, *geom.plane_half_size, *geom.material.rgba, *finish))
     _require_index("skybox", scene.skybox, -1, len(scene.textures), "textures")
     if scene.skybox >= 0 and scene.textures[scene.skybox].kind == "2d":
