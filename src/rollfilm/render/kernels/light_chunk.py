@@ -13,6 +13,7 @@ import warp as wp
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.plane_texture import PLANE_TEXTURE
 from rollfilm.render.kernels.shade import Eye, Plane, Surface
+from rollfilm.render.kernels.surface_points import ChunkOfPoints
 from rollfilm.render.kernels.types import LAYER_MASK, LAYER_STEP, SceneData, WorldData
 from rollfilm.render.kernels.vectors import GATHERS, VECTORS
 
@@ -59,11 +60,11 @@ _PLANE_POINTS = """
 # of surfaces, each point with its own
 _SURFACE_POINTS = """
     const Way corner = all(eye.corner), step_x = all(eye.step_x), step_y = all(eye.step_y);
-    const loose *const red = (const loose*)color_r.c, *const green = (const loose*)color_g.c, *const blue = (const loose*)color_b.c;
-    const loose *const emission = (const loose*)glow.c, *const shiny = (const loose*)specular_share.c;
-    const loose *const exponent = (const loose*)specular_exponent.c;
+    const loose* const point = (const loose*)points.c;
+    const loose *const red = point + 16, *const green = point + 20, *const blue = point + 24;
+    const loose *const emission = point + 28, *const shiny = point + 32, *const exponent = point + 36;
     for (int k = 0; k < vectors; ++k) {
-        const floats u = ((const loose*)place_x.c)[k], v = ((const loose*)place_y.c)[k], depth = ((const loose*)depths.c)[k];
+        const floats u = ((const loose*)place_x.c)[k], v = ((const loose*)place_y.c)[k], depth = point[12 + k];
         const Way ray = {
             fused(step_x.x, u, fused(step_y.x, v, corner.x)),
             fused(step_x.y, u, fused(step_y.y, v, corner.y)),
@@ -72,7 +73,7 @@ _SURFACE_POINTS = """
         PLACE
     }
     for (int k = 0; k < vectors; ++k) {
-        const Way n = {((const loose*)normal_x.c)[k], ((const loose*)normal_y.c)[k], ((const loose*)normal_z.c)[k]};
+        const Way n = {point[k], point[4 + k], point[8 + k]};
         UNIT
         normal[k] = Way {n.x * r, n.y * r, n.z * r};
         eye_height[k] = dot(normal[k], to_eye[k]);
@@ -261,16 +262,7 @@ def chunk_lighting(features: Features) -> ChunkLighting:
         eye: Eye,
         place_x: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
         place_y: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        depths: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        normal_x: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        normal_y: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        normal_z: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        color_r: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        color_g: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        color_b: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        glow: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        specular_share: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
-        specular_exponent: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
+        points: ChunkOfPoints,  # pyright: ignore[reportInvalidTypeForm]
         count: int,
         shares: ChunkOfShares,  # pyright: ignore[reportInvalidTypeForm]
     ) -> ChunkOfColors:  # pyright: ignore[reportInvalidTypeForm]

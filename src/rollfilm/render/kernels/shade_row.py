@@ -24,12 +24,12 @@ from rollfilm.render.kernels.shade import (
     seen_depth,
     shading,
     sight,
-    surface_normal,
     texture_coordinates,
 )
 from rollfilm.render.kernels.shadow_share import chunk_shares
+from rollfilm.render.kernels.surface_points import surface_pointing
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
-from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData
+from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData, key_geom
 from rollfilm.render.kernels.veil import chunk_veiling
 
 ROW_CHUNK = wp.constant(64)
@@ -125,6 +125,7 @@ def chunk_shading(features: Features) -> ChunkShading:
     """The functions for these features."""
     load_surface, background = shading(features, hardware=False)
     light_plane, light_surfaces = chunk_lighting(features)
+    surface_points = surface_pointing(features)
     _, _, surface_spot, _ = sight(features)
     shadows = len(features.shadows)
     shares_of_chunk = chunk_shares(features) if shadows else None
@@ -208,16 +209,6 @@ def chunk_shading(features: Features) -> ChunkShading:
         scene: SceneData, world: WorldData, eye: Eye, key: ChunkOfKeys, place_x: ChunkOfFloats, place_y: ChunkOfFloats, n: int
     ):
         """Red, green and blue of ``n`` surfaces, side by side, where rays through places of the picture (in pixels) meet them."""
-        normal_x = ChunkOfFloats()
-        normal_y = ChunkOfFloats()
-        normal_z = ChunkOfFloats()
-        color_r = ChunkOfFloats()
-        color_g = ChunkOfFloats()
-        color_b = ChunkOfFloats()
-        emission = ChunkOfFloats()
-        specular = ChunkOfFloats()
-        exponent = ChunkOfFloats()
-        depth = ChunkOfFloats()
         image = ChunkOfInts()
         last_image = ChunkOfInts()
         painted = ChunkOfInts()
@@ -229,61 +220,47 @@ def chunk_shading(features: Features) -> ChunkShading:
         cube_b = ChunkOfFloats()
         textured = int(0)
         cubes = int(0)
-        i = int(0)
-        while i < n:
-            # neighbours mostly see the same triangle: set it up once
-            which = key[i] & SURFACE
-            surface = load_surface(scene, world, eye, key[i])
-            textured += surface.textured - surface.cube
-            j = int(i)
-            while j < n and (key[j] & SURFACE) == which:
-                j += 1
-            end = int(j)
-            # i is not negative, which the compiler must see to store neighbours together
-            j = wp.max(i, 0)
-            while j < end:
-                ray = ray_at(eye, place_x[j], place_y[j])
-                normal = surface_normal(surface, ray)
-                normal_x[j] = normal[0]
-                normal_y[j] = normal[1]
-                normal_z[j] = normal[2]
-                color_r[j] = surface.color[0]
-                color_g[j] = surface.color[1]
-                color_b[j] = surface.color[2]
-                emission[j] = surface.finish[0]
-                specular[j] = surface.finish[1]
-                exponent[j] = surface.finish[2]
-                depth[j] = seen_depth(key[j])
-                j += 1
-            if wp.static(features.cubes):
-                if surface.cube == 1:
-                    levels = (surface.last_image - surface.image + 1) // 6
-                    j = wp.max(i, 0)
-                    while j < end:
-                        spot = surface_spot(eye, surface, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]))
-                        face, uv, uv_x, uv_y = cube_coordinates(surface, spot)
-                        wanted = mip_level(surface.texture_size, uv_x, uv_y)
-                        paint = trilinear_face(scene, surface.image + face, levels, uv, wanted)
-                        cube_r[j] = paint[0]
-                        cube_g[j] = paint[1]
-                        cube_b[j] = paint[2]
-                        painted[j] = 2
-                        cubes = 1
+        if wp.static(features.textures):
+            i = int(0)
+            while i < n:
+                end = i + 1
+                if scene.geom_texture[eye.world, key_geom(key[i])] >= 0:
+                    # neighbours mostly see the same triangle: set it up once
+                    which = key[i] & SURFACE
+                    surface = load_surface(scene, world, eye, key[i])
+                    textured += 1 - surface.cube
+                    j = int(i)
+                    while j < n and (key[j] & SURFACE) == which:
                         j += 1
-            if wp.static(features.textures):
-                if surface.textured == 1 and surface.cube == 0:
-                    j = wp.max(i, 0)
-                    while j < end:
-                        spot = surface_spot(eye, surface, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]))
-                        uv, uv_x, uv_y = texture_coordinates(surface, spot)
-                        painted[j] = 1
-                        image[j] = surface.image
-                        last_image[j] = surface.last_image
-                        tex_u[j] = uv[0]
-                        tex_v[j] = uv[1]
-                        level[j] = mip_level(surface.texture_size, uv_x, uv_y)
-                        j += 1
-            i = end
+                    end = int(j)
+                    if wp.static(features.cubes):
+                        if surface.cube == 1:
+                            levels = (surface.last_image - surface.image + 1) // 6
+                            j = wp.max(i, 0)
+                            while j < end:
+                                spot = surface_spot(eye, surface, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]))
+                                face, uv, uv_x, uv_y = cube_coordinates(surface, spot)
+                                wanted = mip_level(surface.texture_size, uv_x, uv_y)
+                                paint = trilinear_face(scene, surface.image + face, levels, uv, wanted)
+                                cube_r[j] = paint[0]
+                                cube_g[j] = paint[1]
+                                cube_b[j] = paint[2]
+                                painted[j] = 2
+                                cubes = 1
+                                j += 1
+                    if surface.cube == 0:
+                        j = wp.max(i, 0)
+                        while j < end:
+                            spot = surface_spot(eye, surface, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]))
+                            uv, uv_x, uv_y = texture_coordinates(surface, spot)
+                            painted[j] = 1
+                            image[j] = surface.image
+                            last_image[j] = surface.last_image
+                            tex_u[j] = uv[0]
+                            tex_v[j] = uv[1]
+                            level[j] = mip_level(surface.texture_size, uv_x, uv_y)
+                            j += 1
+                i = end
 
         red = ChunkOfFloats()
         green = ChunkOfFloats()
@@ -291,47 +268,23 @@ def chunk_shading(features: Features) -> ChunkShading:
         # whole vectors, whose last lanes nobody looks at
         full = (n + 15) // 16 * 16
         if n > 0:
+            points = surface_points(scene, world, eye, key, place_x, place_y, n)
             if wp.static(shadows > 0):
+                normal_x = ChunkOfFloats()
+                normal_y = ChunkOfFloats()
+                normal_z = ChunkOfFloats()
+                depth = ChunkOfFloats()
+                j = int(0)
+                while j < full:
+                    normal_x[j] = points[j]
+                    normal_y[j] = points[ROW_CHUNK + j]
+                    normal_z[j] = points[2 * ROW_CHUNK + j]
+                    depth[j] = points[3 * ROW_CHUNK + j]
+                    j += 1
                 shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full, 0)
-                lit = light_surfaces(
-                    scene,
-                    world,
-                    eye,
-                    place_x,
-                    place_y,
-                    depth,
-                    normal_x,
-                    normal_y,
-                    normal_z,
-                    color_r,
-                    color_g,
-                    color_b,
-                    emission,
-                    specular,
-                    exponent,
-                    full,
-                    shares,
-                )
+                lit = light_surfaces(scene, world, eye, place_x, place_y, points, full, shares)
             else:
-                lit = light_surfaces(
-                    scene,
-                    world,
-                    eye,
-                    place_x,
-                    place_y,
-                    depth,
-                    normal_x,
-                    normal_y,
-                    normal_z,
-                    color_r,
-                    color_g,
-                    color_b,
-                    emission,
-                    specular,
-                    exponent,
-                    full,
-                    ChunkOfFloats(),
-                )
+                lit = light_surfaces(scene, world, eye, place_x, place_y, points, full, ChunkOfFloats())
             j = int(0)
             while j < full:
                 red[j] = lit[j]

@@ -14,6 +14,7 @@ VECTORS = (
     typedef float loose __attribute__((ext_vector_type(16), aligned(4)));
     typedef int ints __attribute__((ext_vector_type(16)));
     typedef unsigned int words __attribute__((ext_vector_type(16)));
+    typedef bool bits_of_lanes __attribute__((ext_vector_type(16)));
     struct Way { floats x, y, z; };
     const auto fused = [](floats a, floats b, floats c) { return ROLLFILM_FUSED_MANY(a, b, c); };
     const auto most = [](floats a, floats b) { return a > b ? a : b; };
