@@ -4,8 +4,9 @@ import warp as wp
 
 from rollfilm.render.kernels.light_view import caster_level, light_view
 from rollfilm.render.kernels.raster import Window, camera_triangle
-from rollfilm.render.kernels.shadow_raster import CUT, WHOLE, clear_run, geom_before_light, raster_corners, raster_on_map, touching
-from rollfilm.render.kernels.shadow_share import ChunkOfFloats, ChunkOfInts, map_row
+from rollfilm.render.kernels.shadow_many import raise_many
+from rollfilm.render.kernels.shadow_raster import clear_run, geom_before_light, raster_corners
+from rollfilm.render.kernels.shadow_share import map_row
 from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 from rollfilm.render.kernels.whole_view import VECTOR_FLAGS
 
@@ -23,43 +24,29 @@ def draw_casters(scene: SceneData, world: WorldData, view: LightView, window: Wi
                 t = scene.mesh_triangle[mesh] + scene.level_first[level]
                 end = t + scene.level_count[level]
                 while t < end:
-                    # corners come on the map, and triangles that touch no texel are sorted out, by vector instructions
-                    count = wp.min(64, end - t)
-                    touches = ChunkOfInts()
-                    ax = ChunkOfFloats()
-                    ay = ChunkOfFloats()
-                    az = ChunkOfFloats()
-                    bx = ChunkOfFloats()
-                    by = ChunkOfFloats()
-                    bz = ChunkOfFloats()
-                    cx = ChunkOfFloats()
-                    cy = ChunkOfFloats()
-                    cz = ChunkOfFloats()
-                    j = int(0)
-                    while j < count:
-                        touch, p, q, r = touching(scene, view, window, t + j, rotation, position)
-                        touches[j] = touch
-                        ax[j] = p[0]
-                        ay[j] = p[1]
-                        az[j] = p[2]
-                        bx[j] = q[0]
-                        by[j] = q[1]
-                        bz[j] = q[2]
-                        cx[j] = r[0]
-                        cy[j] = r[1]
-                        cz[j] = r[2]
-                        j += 1
-                    j = int(0)
-                    while j < count:
-                        if touches[j] == WHOLE:
-                            p = wp.vec3(ax[j], ay[j], az[j])
-                            q = wp.vec3(bx[j], by[j], bz[j])
-                            r = wp.vec3(cx[j], cy[j], cz[j])
-                            raster_on_map(world.shadow_map, row, world.map_pitch, window, p, q, r)
-                        elif touches[j] == CUT:
-                            a, b, c = camera_triangle(scene, t + j, rotation, position)
+                    clipped = raise_many(
+                        world.shadow_map,
+                        row,
+                        world.map_pitch,
+                        scene.corner,
+                        t,
+                        wp.min(64, end - t),
+                        rotation,
+                        position,
+                        view,
+                        scene.near,
+                        window.x0,
+                        window.x1,
+                        window.y0,
+                        window.y1,
+                    )
+                    cut = int(t)
+                    while clipped != wp.uint64(0):
+                        if (clipped & wp.uint64(1)) == wp.uint64(1):
+                            a, b, c = camera_triangle(scene, cut, rotation, position)
                             raster_corners(world.shadow_map, row, world.map_pitch, scene.near, view, window, a, b, c)
-                        j += 1
+                        clipped = clipped >> wp.uint64(1)
+                        cut += 1
                     t += 64
 
 
