@@ -19,7 +19,7 @@ def composite_kernel(features: Features):
     """The kernel for these features."""
     side = grid_side(features.samples)
     num_sections = sections(translucent=features.translucent, mirror=features.mirror)
-    make_pane, lay_planes = panes(features)
+    make_pane, lay_planes = panes(features, many=False)
     compose_pixel = pixel_composing(features, hardware=True)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(BLOCK, 4))

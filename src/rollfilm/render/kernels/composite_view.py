@@ -25,7 +25,7 @@ from rollfilm.render.kernels.shade import (
     sight,
     store_color,
 )
-from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, store_bytes
+from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, store_bytes
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, key_geom, key_inverse_depth, surface_key
 from rollfilm.render.kernels.veil import chunk_veiling
 from rollfilm.render.kernels.whole_view import VECTOR_FLAGS, raster_view
@@ -39,7 +39,7 @@ def composite_view_kernel(features: Features):
     first_mirrored = sections(translucent=features.translucent, mirror=False)
     num_sections = sections(translucent=features.translucent, mirror=features.mirror)
     raster_sections = section_rasters(features)
-    make_pane, lay_planes = panes(features)
+    make_pane, lay_planes = panes(features, many=True)
     _, _, _, ground_colors = chunk_shading(features)
     hazy, veil = chunk_veiling(features)
     load_surface, _ = shading(features, hardware=False)
@@ -156,6 +156,7 @@ def composite_view_kernel(features: Features):
         for y in range(y0, y1):
             for x in range(0, batch.width, ROW_CHUNK):
                 count = wp.min(ROW_CHUNK, batch.width - x)
+                expect_bytes(pictures.rgb, v, y * batch.width + x, count)
                 first = wp.static(side) * x
                 last = wp.static(side) * (x + count) - 1
                 marks = more

@@ -61,7 +61,7 @@ def section_rasters(features: Features):
     )
     _, _, mirror_clip, _ = mirroring(flat=features.flat)
     first_mirrored = sections(translucent=features.translucent, mirror=False)
-    make_pane, _ = panes(features)
+    make_pane, _ = panes(features, many=True)
 
     @wp.func
     def raster_sections(

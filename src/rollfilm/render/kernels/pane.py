@@ -7,6 +7,7 @@ import warp as wp
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept import sections
 from rollfilm.render.kernels.mirror import Mirror, find_mirror, mirroring
+from rollfilm.render.kernels.plane_row import lay_plane_row
 from rollfilm.render.kernels.samples import affine_depth
 from rollfilm.render.kernels.shade import Eye, pixel_ray, sight
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, ViewBatch, WorldData
@@ -27,8 +28,11 @@ class Pane:
 
 
 @cache
-def panes(features: Features):
-    """The functions that set up a view, and that put its planes into the visibility buffer, for these features."""
+def panes(features: Features, *, many: bool):
+    """The functions that set up a view, and that put its planes into the visibility buffer, for these features.
+
+    ``many`` is for a CPU, where planes are put into many samples at once.
+    """
     make_plane, plane_key, _, _ = sight(features)
     affine = affine_depth(flat=features.flat)
     reflected_eye, mirror_slope, _, beyond = mirroring(flat=features.flat)
@@ -63,10 +67,13 @@ def panes(features: Features):
             geom = scene.plane[p]
             plane = make_plane(scene, world, pane.fine, geom)
             if plane.seen == 1 and scene.geom_alpha[pane.fine.world, geom] == 1.0:
-                j = int(0)
-                while j < count:
-                    vis[row, at + j] = wp.min(vis[row, at + j], plane_key(scene, plane, pixel_ray(pane.fine, x0 + j, y)))
-                    j += 1
+                if wp.static(many and not features.flat):
+                    lay_plane_row(vis, row, at, pane.fine, plane, scene.near, scene.far, x0, y, count)
+                else:
+                    j = int(0)
+                    while j < count:
+                        vis[row, at + j] = wp.min(vis[row, at + j], plane_key(scene, plane, pixel_ray(pane.fine, x0 + j, y)))
+                        j += 1
                 if wp.static(features.mirror):
                     image = make_plane(scene, world, pane.fine_back, geom)
                     if pane.mirror.geom >= 0 and geom != pane.mirror.geom and image.seen == 1:

@@ -150,7 +150,7 @@ def raise_many(
     y0: int,
     y1: int,
 ) -> wp.uint64:
-    """Raise what at most 64 triangles from number ``t`` on cover of a window of a map; ``rotation`` and ``position`` as the light sees them.
+    """Raise what at most 64 triangles from number ``t`` on cover of a window of a map; rotation and position are as the light sees them.
 
     Returns:
         A bit for each triangle that was left out because it lies across the near plane of a spot.

@@ -7,6 +7,7 @@ import warp as wp
 from rollfilm.render.kernels.cull import drawn_geom, visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import chunk_measuring
+from rollfilm.render.kernels.plane_row import take_keys
 from rollfilm.render.kernels.raster import Window, raster_triangle
 from rollfilm.render.kernels.raster_many import MANY, raster_many
 from rollfilm.render.kernels.shade import Plane, Surface, make_eye, meets_plane, pixel_ray, seen_depth, seen_id, shading, sight
@@ -153,24 +154,21 @@ def whole_view_kernel(features: Features):
                         shade_plane(scene, world, eye, plane, floor, pictures, v, pixel, x, y, count)
                         if wp.static(not (features.segmentation or features.depth or features.measured)):
                             continue
-                keys = ChunkOfKeys()
-                j = int(0)
-                if untouched:
-                    while j < count:
-                        keys[j] = EMPTY_KEY
-                        j += 1
+                if wp.static(features.planes > 0 and not features.flat):
+                    keys = take_keys(vis, row, pixel, untouched, eye, plane, scene.near, scene.far, x, y, count)
                 else:
+                    keys = ChunkOfKeys()
+                    j = int(0)
                     while j < count:
-                        key = vis[row, pixel + j]
+                        keys[j] = vis[row, pixel + j]
                         vis[row, pixel + j] = EMPTY_KEY
-                        keys[j] = key
                         j += 1
-                if wp.static(features.planes > 0):
-                    if plane.seen != 0:
-                        j = int(0)
-                        while j < count:
-                            keys[j] = wp.min(keys[j], plane_key(scene, plane, pixel_ray(eye, x + j, y)))
-                            j += 1
+                    if wp.static(features.planes > 0):
+                        if plane.seen != 0:
+                            j = int(0)
+                            while j < count:
+                                keys[j] = wp.min(keys[j], plane_key(scene, plane, pixel_ray(eye, x + j, y)))
+                                j += 1
                 if wp.static(features.planes > 1):
                     # one plane is the rule: more are set up again for every chunk
                     for p in range(1, scene.plane.shape[0]):
