@@ -40,7 +40,7 @@ def composite_view_kernel(features: Features):
     num_sections = sections(translucent=features.translucent, mirror=features.mirror)
     raster_sections = section_rasters(features)
     make_pane, lay_planes = panes(features, many=True)
-    _, _, _, ground_colors = chunk_shading(features)
+    ground_colors = chunk_shading(features).ground
     hazy, veil = chunk_veiling(features)
     load_surface, _ = shading(features, hardware=False)
     make_plane, _, _, _ = sight(features)

@@ -30,12 +30,13 @@ from rollfilm.render.kernels.shadow_share import chunk_shares
 from rollfilm.render.kernels.surface_points import surface_pointing
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData, key_geom
-from rollfilm.render.kernels.veil import chunk_veiling
+from rollfilm.render.kernels.veil import chunk_veiling, make_horizon, veiling
 
 ROW_CHUNK = wp.constant(64)
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
 ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
 ChunkOfKeys = wp.types.vector(length=64, dtype=wp.uint64)
+SortedKeys = wp.types.vector(length=67, dtype=wp.int32)
 
 
 @wp.func
@@ -100,6 +101,60 @@ def store_bytes(
 
 
 @wp.func_native("""
+    wp::uint8 bytes[3][64];
+    for (int j = 0; j < 64; ++j) {
+        bytes[0][j] = (wp::uint8)(int)(wp::clamp(red.c[j], 0.0f, 1.0f) * 255.0f + 0.5f);
+        bytes[1][j] = (wp::uint8)(int)(wp::clamp(green.c[j], 0.0f, 1.0f) * 255.0f + 0.5f);
+        bytes[2][j] = (wp::uint8)(int)(wp::clamp(blue.c[j], 0.0f, 1.0f) * 255.0f + 0.5f);
+    }
+    wp::uint8* const picture = (wp::uint8*)((char*)rgb.data + view * (size_t)rgb.strides[0]);
+    for (int j = 0; j < count; ++j) {
+        wp::uint8* const out = picture + 3 * (size_t)pixel.c[j];
+        out[0] = bytes[0][j];
+        out[1] = bytes[1][j];
+        out[2] = bytes[2][j];
+    }
+""")
+def scatter_bytes(
+    rgb: wp.array2d(dtype=wp.uint8),
+    view: int,
+    pixel: ChunkOfInts,
+    count: int,
+    red: ChunkOfFloats,
+    green: ChunkOfFloats,
+    blue: ChunkOfFloats,
+):
+    """``store_bytes`` for pixels anywhere in the picture."""
+
+
+@wp.func_native("""
+    typedef unsigned long long keys __attribute__((ext_vector_type(16)));
+    typedef unsigned long long loose_keys __attribute__((ext_vector_type(16), aligned(8)));
+    typedef bool bits_of_lanes __attribute__((ext_vector_type(16)));
+    wp::uint64 empty = 0, floored = 0;
+    for (int j = 0; j < 64; j += 16) {
+        const keys k = *(const loose_keys*)(key.c + j);
+        empty |= (wp::uint64)__builtin_bit_cast(unsigned short, __builtin_convertvector(k == ~0ull, bits_of_lanes)) << j;
+        const auto is_floor = (k & 0xFFFFFFFFFull) == (keys)floor_key;
+        floored |= (wp::uint64)__builtin_bit_cast(unsigned short, __builtin_convertvector(is_floor, bits_of_lanes)) << j;
+    }
+    const wp::uint64 counted = count < 64 ? ((wp::uint64)1 << count) - 1 : ~(wp::uint64)0;
+    empty &= counted;
+    floored &= counted & ~empty;
+    wp::vec_t<67, wp::int32> sorted;
+    int n = 0;
+    for (wp::uint64 others = counted & ~empty & ~floored; others; others &= others - 1)
+        sorted.c[n++] = __builtin_ctzll(others);
+    sorted.c[64] = n;
+    sorted.c[65] = __builtin_popcountll(floored);
+    sorted.c[66] = __builtin_popcountll(empty);
+    return sorted;
+""")
+def sort_keys(key: ChunkOfKeys, floor_key: wp.uint64, count: int) -> SortedKeys:
+    """Which of ``count`` keys show neither the floor nor nothing, then how many they are, how many show the floor, and how many nothing."""
+
+
+@wp.func_native("""
     const char* out = (const char*)rgb.data + view * (size_t)rgb.strides[0] + 3 * (size_t)pixel;
     for (int at = 0; at < 3 * count; at += 64)
         __builtin_prefetch(out + at, 1);
@@ -109,15 +164,17 @@ def expect_bytes(rgb: wp.array2d(dtype=wp.uint8), view: int, pixel: int, count: 
 
 
 class ChunkShading(NamedTuple):
-    """The functions that shade a chunk: any, and one that shows nothing but a plane.
+    """The functions that shade a chunk: what lies behind all meshes, surfaces anywhere in the picture, nothing but a plane.
 
-    And those that give the colours of surfaces anywhere in the picture, and of what lies behind them.
+    Then those that give the colours of surfaces, and of what lies behind; and whether there may be haze before a chunk.
     """
 
-    chunk: wp.Function
-    plane: wp.Function
+    shade_ground: wp.Function
+    shade_surfaces: wp.Function
+    shade_plane: wp.Function
     surfaces: wp.Function
     ground: wp.Function
+    hazy: wp.Function
 
 
 @cache
@@ -130,6 +187,7 @@ def chunk_shading(features: Features) -> ChunkShading:
     shadows = len(features.shadows)
     shares_of_chunk = chunk_shares(features) if shadows else None
     hazy, veil = chunk_veiling(features)
+    veil_point = veiling(features, hardware=False)
     # what each light adds is cut at 1 where there are shadows, else the sum of all
     brightest = wp.constant(1.0e30 if shadows else 1.0)
 
@@ -349,13 +407,14 @@ def chunk_shading(features: Features) -> ChunkShading:
         return out_r, out_g, out_b
 
     @wp.func
-    def shade_chunk(
+    def shade_ground(
         scene: SceneData,
         world: WorldData,
         eye: Eye,
         plane: Plane,
         floor: Surface,
-        floor_key: wp.uint64,
+        floored: int,
+        empty: int,
         pictures: Pictures,
         keys: ChunkOfKeys,
         v: int,
@@ -364,44 +423,11 @@ def chunk_shading(features: Features) -> ChunkShading:
         y: int,
         count: int,
     ):
-        """``count`` pixels from column ``x`` of row ``y`` of view ``v``; the first is number ``pixel`` of the picture.
+        """``count`` pixels from column ``x`` of row ``y`` of view ``v``, but for what is neither floor nor background: it comes later.
 
-        Where ``floor_key`` is seen, ``plane`` is, whose surface is ``floor``.
+        The first is number ``pixel`` of the picture.
         """
-        # what is neither background nor floor, side by side
-        column = ChunkOfInts()
-        key = ChunkOfKeys()
-        place_x = ChunkOfFloats()
-        place_y = ChunkOfFloats()
-        empty = int(0)
-        floored = int(0)
-        n = int(0)
-        j = int(0)
-        while j < count:
-            if keys[j] == EMPTY_KEY:
-                empty += 1
-            elif (keys[j] & SURFACE) == floor_key:
-                floored += 1
-            else:
-                column[n] = j
-                key[n] = keys[j]
-                place_x[n] = float(x + j) + 0.5
-                place_y[n] = float(y) + 0.5
-                n += 1
-            j += 1
-
-        red = ChunkOfFloats()
-        green = ChunkOfFloats()
-        blue = ChunkOfFloats()
-        if n > 0:
-            red, green, blue = surface_colors(scene, world, eye, key, place_x, place_y, n)
-        out_r, out_g, out_b = ground_colors(scene, world, eye, plane, floor, floored, empty, keys, x, y, count)
-        j = int(0)
-        while j < n:
-            out_r[column[j]] = red[j]
-            out_g[column[j]] = green[j]
-            out_b[column[j]] = blue[j]
-            j += 1
+        red, green, blue = ground_colors(scene, world, eye, plane, floor, floored, empty, keys, x, y, count)
         if wp.static(features.haze or features.fog):
             if hazy(scene, world, eye, x, y, count):
                 away = ChunkOfFloats()
@@ -409,7 +435,36 @@ def chunk_shading(features: Features) -> ChunkShading:
                 while j < count:
                     away[j] = seen_depth(keys[j])
                     j += 1
-                out_r, out_g, out_b = veil(scene, world, eye, away, out_r, out_g, out_b, x, y, count)
-        store_bytes(pictures.rgb, v, pixel, count, out_r, out_g, out_b)
+                red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
+        store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
-    return ChunkShading(shade_chunk, shade_plane, surface_colors, ground_colors)
+    @wp.func
+    def shade_surfaces(
+        scene: SceneData,
+        world: WorldData,
+        eye: Eye,
+        pictures: Pictures,
+        key: ChunkOfKeys,
+        place_x: ChunkOfFloats,
+        place_y: ChunkOfFloats,
+        pixel: ChunkOfInts,
+        misty: bool,
+        v: int,
+        n: int,
+    ):
+        """``n`` pixels anywhere in the picture of view ``v``, none of which is background; ``misty`` if there may be haze before some."""
+        red, green, blue = surface_colors(scene, world, eye, key, place_x, place_y, n)
+        if wp.static(features.haze or features.fog):
+            if misty:
+                horizon = make_horizon(scene, world, eye)
+                j = int(0)
+                while j < n:
+                    color = wp.vec3(red[j], green[j], blue[j])
+                    color = veil_point(scene, eye, horizon, ray_at(eye, place_x[j], place_y[j]), seen_depth(key[j]), color)
+                    red[j] = color[0]
+                    green[j] = color[1]
+                    blue[j] = color[2]
+                    j += 1
+        scatter_bytes(pictures.rgb, v, pixel, n, red, green, blue)
+
+    return ChunkShading(shade_ground, shade_surfaces, shade_plane, surface_colors, ground_colors, hazy)

@@ -11,7 +11,7 @@ from rollfilm.render.kernels.plane_row import take_keys
 from rollfilm.render.kernels.raster import Window, raster_triangle
 from rollfilm.render.kernels.raster_many import MANY, raster_many
 from rollfilm.render.kernels.shade import Plane, Surface, make_eye, meets_plane, pixel_ray, seen_depth, seen_id, shading, sight
-from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfKeys, chunk_shading, expect_bytes
+from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, sort_keys
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
 
 
@@ -87,7 +87,7 @@ VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vect
 @cache
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
-    shade_chunk, shade_plane, _, _ = chunk_shading(features)
+    shade_ground, shade_surfaces, shade_plane, _, _, hazy = chunk_shading(features)
     load_surface, _ = shading(features, hardware=False)
     measure_chunk = chunk_measuring(features)
     make_plane, plane_key, _, _ = sight(features)
@@ -133,8 +133,16 @@ def whole_view_kernel(features: Features):
                 other = make_plane(scene, world, eye, scene.plane[p])
                 colored = colored and other.seen != -1
         chunks = (batch.width + ROW_CHUNK - 1) // ROW_CHUNK
+        # pixels of meshes wait until there are many to shade side by side
+        waiting = ChunkOfKeys()
+        waiting_x = ChunkOfFloats()
+        waiting_y = ChunkOfFloats()
+        waiting_at = ChunkOfInts()
+        waiting_misty = bool(False)
+        num_waiting = int(0)
         # in blocks: neighbouring rows see the same texels and triangles, which the cache still holds
-        for part in range(((window.y1 - window.y0) // ROW_BLOCK + 1) * chunks):
+        parts = ((window.y1 - window.y0) // ROW_BLOCK + 1) * chunks
+        for part in range(parts):
             block = window.y0 + (part // chunks) * ROW_BLOCK
             x = (part % chunks) * ROW_CHUNK
             count = wp.min(ROW_CHUNK, batch.width - x)
@@ -145,9 +153,11 @@ def whole_view_kernel(features: Features):
                 chunk = y * chunks + part % chunks
                 untouched = touched[chunk] == wp.uint8(0) and more == 0
                 touched[chunk] = wp.uint8(0)
+                last = part == parts - 1 and y == window.y1
+                plain = bool(False)
                 if wp.static(features.rgb and features.planes == 1 and not features.flat):
                     # nothing but the floor: the rule, and short work
-                    plain = untouched and plane.seen == 1 and floor.cube == 0
+                    plain = untouched and plane.seen == 1 and floor.cube == 0 and not last
                     plain = plain and meets_plane(scene, plane, pixel_ray(eye, x, y))
                     plain = plain and meets_plane(scene, plane, pixel_ray(eye, x + count - 1, y))
                     if plain:
@@ -189,10 +199,33 @@ def whole_view_kernel(features: Features):
                 if wp.static(features.measured):
                     measure_chunk(scene, world, eye, pictures, keys, v, pixel, x, y, count)
                 if wp.static(features.rgb):
-                    if wp.static(features.planes == 1 and not features.flat):
-                        if plain:
-                            continue
-                    if colored:
-                        shade_chunk(scene, world, eye, plane, floor, floor_key, pictures, keys, v, pixel, x, y, count)
+                    found = sort_keys(keys, floor_key, count)
+                    n = found[64]
+                    if plain or not colored:
+                        n = 0
+                    elif n < count:
+                        shade_ground(scene, world, eye, plane, floor, found[65], found[66], pictures, keys, v, pixel, x, y, count)
+                    turn = int(0)
+                    while turn < 2:
+                        # before there are too many, and at the end
+                        if (turn == 0 and num_waiting + n > ROW_CHUNK) or (turn == 1 and last and num_waiting > 0):
+                            shade_surfaces(
+                                scene, world, eye, pictures, waiting, waiting_x, waiting_y, waiting_at, waiting_misty, v, num_waiting
+                            )
+                            num_waiting = 0
+                            waiting_misty = False
+                        if turn == 0 and n > 0:
+                            j = int(0)
+                            while j < n:
+                                column = found[j]
+                                waiting[num_waiting + j] = keys[column]
+                                waiting_x[num_waiting + j] = float(x + column) + 0.5
+                                waiting_y[num_waiting + j] = float(y) + 0.5
+                                waiting_at[num_waiting + j] = pixel + column
+                                j += 1
+                            num_waiting += n
+                            if wp.static(features.haze or features.fog):
+                                waiting_misty = waiting_misty or hazy(scene, world, eye, x, y, count)
+                        turn += 1
 
     return film_view
