@@ -27,7 +27,7 @@ from rollfilm.render.kernels.shade import (
 )
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, store_bytes
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, key_geom, key_inverse_depth, surface_key
-from rollfilm.render.kernels.veil import chunk_veiling
+from rollfilm.render.kernels.veil_chunk import chunk_veiling
 from rollfilm.render.kernels.whole_view import VECTOR_FLAGS, raster_view
 
 
@@ -41,7 +41,7 @@ def composite_view_kernel(features: Features):
     raster_sections = section_rasters(features)
     make_pane, lay_planes = panes(features, many=True)
     ground_colors = chunk_shading(features).ground
-    hazy, veil = chunk_veiling(features)
+    _, hazy, veil = chunk_veiling(features)
     load_surface, _ = shading(features, hardware=False)
     make_plane, _, _, _ = sight(features)
     compose_parts = parts_composing(features)

@@ -30,7 +30,8 @@ from rollfilm.render.kernels.shadow_share import chunk_shares
 from rollfilm.render.kernels.surface_points import surface_pointing
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData, key_geom
-from rollfilm.render.kernels.veil import chunk_veiling, make_horizon, veiling
+from rollfilm.render.kernels.veil import make_horizon, veiling
+from rollfilm.render.kernels.veil_chunk import chunk_veiling
 
 ROW_CHUNK = wp.constant(64)
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
@@ -180,13 +181,13 @@ class ChunkShading(NamedTuple):
 @cache
 def chunk_shading(features: Features) -> ChunkShading:
     """The functions for these features."""
-    load_surface, background = shading(features, hardware=False)
+    load_surface, _ = shading(features, hardware=False)
     light_plane, light_surfaces = chunk_lighting(features)
     surface_points = surface_pointing(features)
     _, _, surface_spot, _ = sight(features)
     shadows = len(features.shadows)
     shares_of_chunk = chunk_shares(features) if shadows else None
-    hazy, veil = chunk_veiling(features)
+    sky_chunk, hazy, veil = chunk_veiling(features)
     veil_point = veiling(features, hardware=False)
     # what each light adds is cut at 1 where there are shadows, else the sum of all
     brightest = wp.constant(1.0e30 if shadows else 1.0)
@@ -396,13 +397,12 @@ def chunk_shading(features: Features) -> ChunkShading:
                     out_b[j] = floor_b[j]
                     j += 1
         if empty > 0:
+            sky = sky_chunk(scene, eye, x, y, count)
             j = int(0)
             while j < count:
-                if keys[j] == EMPTY_KEY:
-                    color = background(scene, eye, pixel_ray(eye, x + j, y))
-                    out_r[j] = color[0]
-                    out_g[j] = color[1]
-                    out_b[j] = color[2]
+                out_r[j] = wp.where(keys[j] == EMPTY_KEY, sky[j], out_r[j])
+                out_g[j] = wp.where(keys[j] == EMPTY_KEY, sky[ROW_CHUNK + j], out_g[j])
+                out_b[j] = wp.where(keys[j] == EMPTY_KEY, sky[2 * ROW_CHUNK + j], out_b[j])
                 j += 1
         return out_r, out_g, out_b
 

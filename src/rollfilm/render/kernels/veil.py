@@ -5,10 +5,8 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.shade import Eye, pixel_ray, shading
+from rollfilm.render.kernels.shade import Eye, shading
 from rollfilm.render.kernels.types import SceneData, WorldData
-
-ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
 
 # How far the sky is, in parts of the farthest that is seen (MuJoCo: just below the root of a half).
 SKY = wp.constant(0.7)
@@ -134,40 +132,3 @@ def veiling(features: Features, *, hardware: bool) -> wp.Function:
         return seen
 
     return veil
-
-
-@cache
-def chunk_veiling(features: Features) -> tuple[wp.Function, wp.Function]:
-    """The functions that tell whether there may be haze or fog before a chunk of pixels, and that put it there."""
-    veil = veiling(features, hardware=False)
-
-    @wp.func
-    def hazy(scene: SceneData, world: WorldData, eye: Eye, x: int, y: int, count: int):
-        if wp.static(features.fog):
-            return True
-        return may_be_hazy(scene, make_horizon(scene, world, eye), pixel_ray(eye, x, y), pixel_ray(eye, x + count - 1, y))
-
-    @wp.func
-    def veil_chunk(
-        scene: SceneData,
-        world: WorldData,
-        eye: Eye,
-        depth: ChunkOfFloats,
-        red: ChunkOfFloats,
-        green: ChunkOfFloats,
-        blue: ChunkOfFloats,
-        x: int,
-        y: int,
-        count: int,
-    ):
-        horizon = make_horizon(scene, world, eye)
-        j = int(0)
-        while j < count:
-            color = veil(scene, eye, horizon, pixel_ray(eye, x + j, y), depth[j], wp.vec3(red[j], green[j], blue[j]))
-            red[j] = color[0]
-            green[j] = color[1]
-            blue[j] = color[2]
-            j += 1
-        return red, green, blue
-
-    return hazy, veil_chunk
