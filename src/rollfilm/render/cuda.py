@@ -75,7 +75,7 @@ def _work_lists(most_views: int, most_pixels: int, num_geoms: int, worst_cluster
     lists.cluster = _segments(min(worst * (CLUSTER_SIZE // CLUSTER), MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
     lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)
     lists.medium = _segments(lists.small.shape[1] // 4, wp.vec3i, device)
-    lists.tile = _segments(min(most_pixels // 64 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
+    lists.tile = _segments(min(most_pixels // 16 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
     lists.count = wp.zeros((5, SEGMENTS, 32), dtype=int, device=device)
     return lists
 

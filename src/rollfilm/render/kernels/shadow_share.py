@@ -7,11 +7,12 @@ import warp as wp
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade import Eye, ray_at, sight
 from rollfilm.render.kernels.shadow_lookup import beside_map, blocked, light_through, make_screen, point_on_map
-from rollfilm.render.kernels.types import SceneData, WorldData
+from rollfilm.render.kernels.types import LightView, SceneData, WorldData
 
 CHUNK = wp.constant(64)
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
 ChunkOfInts = wp.types.vector(length=64, dtype=wp.int32)
+LightNumbers = wp.types.vector(length=20, dtype=wp.float32)
 
 
 @wp.func
@@ -123,6 +124,45 @@ def chunk_shares(features: Features) -> wp.Function:
     return shares
 
 
+# A struct of Warp is read number by number.
+@wp.func_native("""
+    const char* const from = (const char*)views.data + w * (size_t)views.strides[0] + k * (size_t)views.strides[1];
+    wp::vec_t<20, float> all;
+#if defined(__CUDA_ARCH__)
+    for (int i = 0; i < 5; ++i) {
+        const float4 part = ((const float4*)from)[i];
+        all[4 * i] = part.x;
+        all[4 * i + 1] = part.y;
+        all[4 * i + 2] = part.z;
+        all[4 * i + 3] = part.w;
+    }
+#else
+    for (int i = 0; i < 20; ++i)
+        all[i] = ((const float*)from)[i];
+#endif
+    return all;
+""")
+def light_numbers(views: wp.array2d(dtype=LightView), w: int, k: int) -> LightNumbers:
+    """All numbers of a light's view, integers as bits."""
+
+
+@wp.func
+def light_view_at(views: wp.array2d(dtype=LightView), w: int, k: int):
+    """How a light sees its map, read sixteen bytes at a time."""
+    n = light_numbers(views, w, k)
+    view = LightView()
+    view.from_world = wp.mat33(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8])
+    view.origin = wp.vec3(n[9], n[10], n[11])
+    view.perspective = wp.cast(n[12], wp.int32)
+    view.reach = n[13]
+    view.scale = n[14]
+    view.center = wp.vec2(n[15], n[16])
+    view.width = wp.cast(n[17], wp.int32)
+    view.height = wp.cast(n[18], wp.int32)
+    view.ambient = wp.cast(n[19], wp.int32)
+    return view
+
+
 @cache
 def point_shares(features: Features, *, on_plane: bool = False) -> wp.Function:
     """The function that looks up one pixel: a share from 0 to 1 of each light that casts shadows.
@@ -140,7 +180,7 @@ def point_shares(features: Features, *, on_plane: bool = False) -> wp.Function:
         share = Shares()
         point = make_point(eye, ray, depth, normal, wp.vec3(0.0), wp.vec3(0.0))
         for k in range(shadows):
-            view = world.light_view[eye.world, k]
+            view = light_view_at(world.light_view, eye.world, k)
             found = point_on_map(view, eye.position, point.position, point.normal, surface_error(eye, depth))
             part = float(1.0)
             if found.inside == 1:
@@ -151,7 +191,7 @@ def point_shares(features: Features, *, on_plane: bool = False) -> wp.Function:
             for p in range(scene.plane.shape[0]):
                 screen = make_screen(scene, world, eye.world, scene.plane[p], eye.position)
                 for k in range(shadows):
-                    if blocked(screen, world.light_view[eye.world, k], eye.position, point.position) == 1:
+                    if blocked(screen, light_view_at(world.light_view, eye.world, k), eye.position, point.position) == 1:
                         share[k] = 0.0
         return share
 
