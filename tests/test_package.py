@@ -2,8 +2,10 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import rollfilm
 
 PACKAGE = Path(rollfilm.__file__).parent
-HEAVY = ("warp", "mujoco", "mujoco_warp", "gymnasium", "av", "h5py", "trimesh", "torch", "tyro", "rich")
+HEAVY = ("warp", "mujoco", "mujoco_warp", "gymnasium", "av", "h5py", "torch", "tyro", "rich")
 SIMULATORS = {"mujoco", "mujoco_warp", "genesis", "mani_skill", "sapien", "newton"}
 
 #: What each room may import besides itself and the BASE. Every room lies above those that it names.
@@ -118,3 +120,12 @@ def test_warp_waits_until_something_is_rendered(module):
 def test_python_m_rollfilm_is_the_command():
     answer = subprocess.run([sys.executable, "-m", "rollfilm", "--version"], capture_output=True, text=True, check=True)
     assert answer.stdout == f"rollfilm {rollfilm.__version__}\n"
+
+
+def test_every_dependency_is_used():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    source = "\n".join(path.read_text() for path in (root / "src").rglob("*.py"))
+    for dependency in project["dependencies"]:
+        package = re.split(r"[^\w-]", dependency)[0].replace("warp-lang", "warp")
+        assert re.search(rf"^\s*(import|from) {package}\b", source, re.MULTILINE), f"nothing imports {dependency}"
