@@ -86,7 +86,7 @@ def work_list_bytes(most_views: int, most_pixels: int, num_geoms: int, worst_clu
     worst = max(1, most_views * worst_clusters)
     cluster = min(worst * (CLUSTER_SIZE // CLUSTER), MAX_CLUSTERS // SEGMENTS)
     small = min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS)
-    tile = min(most_pixels // 64 + 4096, MAX_TILES) // SEGMENTS
+    tile = min(most_pixels // 16 + 4096, MAX_TILES) // SEGMENTS
     entries = 16 * cluster + 12 * small + 12 * max(1, small // 4) + 16 * tile
     return most_views * (64 * num_geoms + 20) + SEGMENTS * entries + 4 * 5 * SEGMENTS * 32
 
