@@ -171,7 +171,8 @@ def test_pictures_look_as_mujocos_unless_told_otherwise(model, tmp_path, words, 
         (["MODEL", "--out", "x" * 300 + ".png"], "name too long"),
     ],
 )
-def test_bad_input_is_one_line_and_exits_2(model, tmp_path, capfd, words, said):
+def test_bad_input_is_one_line_and_exits_2(model, tmp_path, monkeypatch, capfd, words, said):
+    monkeypatch.chdir(tmp_path)  # another test may have made MuJoCo leave its log where this one looks
     (tmp_path / "file").write_text("no model")
     (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom type='box'/></worldbody></mujoco>")
     (tmp_path / "nan.xml").write_text("<mujoco><worldbody><body name='lost' pos='nan 0 0'><geom size='1'/></body></worldbody></mujoco>")
