@@ -12,7 +12,7 @@ import numpy as np
 from rollfilm.scene.levels import LevelConfig, Surface, build_levels
 from rollfilm.scene.mesh import MeshLevel
 
-__all__ = ["cache_folder", "cached_levels"]
+__all__ = ["cache_folder", "cached_levels", "stored_levels"]
 
 #: To be raised with every change of what :func:`~rollfilm.scene.levels.build_levels` makes of the same surface.
 _VERSION = 6
@@ -31,13 +31,28 @@ def cached_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[
     An entry that cannot be read is built and written again; a folder that cannot be written costs time and nothing else.
     """
     config = config or LevelConfig()
-    path = cache_folder() / "meshes" / f"{_key(surface, config)}.npz"
-    with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return _read(path)
+    path = _path(surface, config)
+    if (stored := _stored(path)) is not None:
+        return stored
     levels = build_levels(surface, config)
     with suppress(OSError):
         _write(path, levels)
     return levels
+
+
+def stored_levels(surface: Surface, config: LevelConfig) -> tuple[MeshLevel, ...] | None:
+    """What :func:`cached_levels` finds on the disk, None where it would build."""
+    return _stored(_path(surface, config))
+
+
+def _path(surface: Surface, config: LevelConfig) -> Path:
+    return cache_folder() / "meshes" / f"{_key(surface, config)}.npz"
+
+
+def _stored(path: Path) -> tuple[MeshLevel, ...] | None:
+    with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return _read(path)
+    return None
 
 
 def _key(surface: Surface, config: LevelConfig) -> str:

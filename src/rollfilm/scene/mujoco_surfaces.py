@@ -4,17 +4,19 @@
 # pyright: reportAttributeAccessIssue=false
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from rollfilm.cores import available_cores
 from rollfilm.scene import primitives
-from rollfilm.scene.cache import cached_levels
+from rollfilm.scene.cache import cached_levels, stored_levels
+from rollfilm.scene.checks import compile_beside
 from rollfilm.scene.corners import face_normals
 from rollfilm.scene.levels import LevelConfig, Surface
-from rollfilm.scene.mesh import Mesh
+from rollfilm.scene.mesh import Mesh, MeshLevel
 from rollfilm.scene.mujoco_materials import cube_mapping, texture_mapping, thing_material
 from rollfilm.scene.mujoco_missing import Missing
 from rollfilm.scene.mujoco_things import Thing, first_ids
@@ -30,10 +32,31 @@ _GEOM = mujoco.mjtGeom
 _SMOOTH_COSINE = 0.8
 
 
+@dataclass(frozen=True, eq=False)
+class _Unbuilt:
+    """A surface whose levels are not on the disk."""
+
+    name: str
+    surface: Surface
+    config: LevelConfig
+
+    @property
+    def checked(self) -> bool:
+        """Whether there are enough triangles for a kernel to check which of them may go."""
+        return len(self.surface.triangles) > self.config.fewest_triangles
+
+    def build(self) -> Mesh | None:
+        """Its mesh, None if it has no area."""
+        return _mesh_of(self.name, cached_levels(self.surface, self.config))
+
+
+_Source = Callable[[], Mesh | _Unbuilt | None]
+
+
 def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) -> tuple[tuple[Geom, ...], tuple[Mesh, ...]]:
     """Things that can be seen in their order, and the meshes that they share. What has no surface is ``missing``."""
     first = first_ids(model)
-    sources: dict[tuple, Callable[[], Mesh | None]] = {}
+    sources: dict[tuple, _Source] = {}
     shapes: list[tuple[Thing, tuple | None]] = []
     for thing in things:
         if thing_material(model, thing).rgba[3] == 0:
@@ -47,8 +70,7 @@ def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) ->
         shapes.append((thing, key))
     # the largest first, so that no core waits long for another's last
     order = sorted(sources, key=lambda key: -_num_faces(model, key))
-    with ThreadPoolExecutor(max_workers=available_cores()) as pool:
-        built = dict(zip(order, pool.map(lambda key: sources[key](), order), strict=True))
+    built = dict(zip(order, _built([sources[key] for key in order]), strict=True))
     meshes = {key: mesh for key in sources if (mesh := built[key]) is not None}
     index = {key: i for i, key in enumerate(meshes)}
     geoms = []
@@ -60,12 +82,31 @@ def model_geoms(model: mujoco.MjModel, things: list[Thing], missing: Missing) ->
     return tuple(geoms), tuple(meshes.values())
 
 
+def _built(sources: list[_Source]) -> list[Mesh | None]:
+    """What the sources make, in their order, by all cores."""
+    with ThreadPoolExecutor(max_workers=available_cores(), thread_name_prefix="rollfilm-levels") as pool:
+        try:
+            found = list(pool.map(lambda source: source(), sources))
+            unbuilt = [each for each in found if isinstance(each, _Unbuilt)]
+
+            def start() -> list[Future[Mesh | None]]:
+                return [pool.submit(each.build) for each in unbuilt]
+
+            futures = compile_beside(start) if any(each.checked for each in unbuilt) else start()
+            meshes = iter([future.result() for future in futures])
+        except BaseException:
+            # nobody waits for meshes that are not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [next(meshes) if isinstance(each, _Unbuilt) else each for each in found]
+
+
 def _num_faces(model: mujoco.MjModel, key: tuple) -> int:
     """Triangles of a surface (``_shape``), 0 for those that are made without levels being searched for."""
     return int(model.mesh_facenum[key[1]]) if key[0] == "mesh" else 0
 
 
-def _shape(model: mujoco.MjModel, thing: Thing) -> tuple[tuple | None, Callable[[], Mesh | None] | None]:
+def _shape(model: mujoco.MjModel, thing: Thing) -> tuple[tuple | None, _Source | None]:
     """What identifies a surface, and how to build it; None for planes and for what has no surface."""
     data = thing.data
     x, y, z = thing.size
@@ -127,7 +168,7 @@ def _has_texcoords(model: mujoco.MjModel, mesh: int) -> bool:
     return int(model.mesh_texcoordadr[mesh]) >= 0
 
 
-def _mesh(model: mujoco.MjModel, mesh: int, textured: bool) -> Mesh | None:
+def _mesh(model: mujoco.MjModel, mesh: int, textured: bool) -> Mesh | _Unbuilt | None:
     """A mesh with the normals that MuJoCo draws it with, and with texture coordinates where they are needed."""
     faces = slice(int(model.mesh_faceadr[mesh]), int(model.mesh_faceadr[mesh] + model.mesh_facenum[mesh]))
     start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
@@ -146,7 +187,7 @@ def _mesh(model: mujoco.MjModel, mesh: int, textured: bool) -> Mesh | None:
     return _with_levels(model.mesh(mesh).name, Surface(positions, triangles, normals, uvs), LevelConfig())
 
 
-def _height_field(model: mujoco.MjModel, field: int) -> Mesh | None:
+def _height_field(model: mujoco.MjModel, field: int) -> Mesh | _Unbuilt | None:
     rows, columns, start = int(model.hfield_nrow[field]), int(model.hfield_ncol[field]), int(model.hfield_adr[field])
     x, y, top, base = (float(s) for s in model.hfield_size[field])
     heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns) * top
@@ -156,6 +197,10 @@ def _height_field(model: mujoco.MjModel, field: int) -> Mesh | None:
     return _with_levels(model.hfield(field).name, surface, LevelConfig(crease_angle_rad=0.0))
 
 
-def _with_levels(name: str, surface: Surface, config: LevelConfig) -> Mesh | None:
-    levels = cached_levels(surface, config)
+def _with_levels(name: str, surface: Surface, config: LevelConfig) -> Mesh | _Unbuilt | None:
+    levels = stored_levels(surface, config)
+    return _Unbuilt(name, surface, config) if levels is None else _mesh_of(name, levels)
+
+
+def _mesh_of(name: str, levels: tuple[MeshLevel, ...]) -> Mesh | None:
     return primitives.mesh_from_levels(name, list(levels)) if levels else None

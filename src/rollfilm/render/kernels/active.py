@@ -2,6 +2,10 @@
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
+
+wp.set_module_options({"cpu_compiler_flags": VECTOR_FLAGS})
+
 
 @wp.kernel(enable_backward=False)
 def take_mask(chosen: wp.array(dtype=wp.uint8), active: wp.array(dtype=int)):

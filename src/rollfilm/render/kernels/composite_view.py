@@ -4,6 +4,7 @@ from functools import cache
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.composite_parts import parts_composing
 from rollfilm.render.kernels.composite_pixel import pixel_composing
 from rollfilm.render.kernels.features import Features
@@ -28,7 +29,7 @@ from rollfilm.render.kernels.shade import (
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, store_bytes
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, key_geom, key_inverse_depth, surface_key
 from rollfilm.render.kernels.veil_chunk import chunk_veiling
-from rollfilm.render.kernels.whole_view import VECTOR_FLAGS, raster_view
+from rollfilm.render.kernels.whole_view import raster_view
 
 
 @cache

@@ -6,8 +6,11 @@ what other worlds do, and every sum has one order.
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.place import Poses, rotation_matrix
 from rollfilm.render.kernels.types import SceneData
+
+wp.set_module_options({"cpu_compiler_flags": VECTOR_FLAGS})
 
 #: Threads that share the vertices of a mesh, to find the box around them.
 LANES = 64

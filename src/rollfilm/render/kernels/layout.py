@@ -4,6 +4,7 @@ from functools import cache
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.types import WorldData
 
 
@@ -59,7 +60,7 @@ def store_yuv_block(rgb: wp.array2d(dtype=wp.uint8), planes: Planes, v: int, y0:
 def layout_kernel(dtype: str, *, normalised: bool, yuv: bool):
     """The kernel for a layout."""
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", module_options={"cpu_compiler_flags": VECTOR_FLAGS})
     def lay_out(first_view: int, world: WorldData, rgb: wp.array2d(dtype=wp.uint8), planes: Planes):
         """One thread a view and block of pixels."""
         row, block_y, block_x = wp.tid()

@@ -8,6 +8,7 @@ from functools import cache
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import measuring
 from rollfilm.render.kernels.raster import Window
@@ -38,6 +39,8 @@ from rollfilm.render.kernels.types import (
 )
 from rollfilm.render.kernels.veil import make_horizon, veiling
 from rollfilm.render.kernels.whole_view import raster_view
+
+wp.set_module_options({"cpu_compiler_flags": VECTOR_FLAGS})
 
 
 @wp.kernel(enable_backward=False)
@@ -107,7 +110,7 @@ def lens_kernel(features: Features, *, hardware: bool):
     measure = measuring(features)
     veil = veiling(features, hardware=hardware)
 
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": hardware})
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": hardware, "cpu_compiler_flags": VECTOR_FLAGS})
     def shade_lens(
         first_view: int,
         count: int,

@@ -2,7 +2,10 @@
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.types import SceneData, WorldData
+
+wp.set_module_options({"cpu_compiler_flags": VECTOR_FLAGS})
 
 FIXED = wp.constant(0)
 TRACK = wp.constant(1)

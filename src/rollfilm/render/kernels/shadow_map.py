@@ -2,13 +2,13 @@
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.light_view import caster_level, light_view
 from rollfilm.render.kernels.raster import Window, camera_triangle
 from rollfilm.render.kernels.shadow_many import raise_many
 from rollfilm.render.kernels.shadow_raster import clear_run, geom_before_light, raster_corners
 from rollfilm.render.kernels.shadow_share import map_row
 from rollfilm.render.kernels.types import LightView, SceneData, WorldData
-from rollfilm.render.kernels.whole_view import VECTOR_FLAGS
 
 
 @wp.func

@@ -4,6 +4,7 @@ from functools import cache
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
 from rollfilm.render.kernels.cull import drawn_geom, visible_level
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import chunk_measuring
@@ -79,9 +80,6 @@ def raster_view(
 
 # rows of 64 columns that are shaded before the next 64 columns
 ROW_BLOCK = wp.constant(16)
-
-# vectors as wide as the machine has them; compilers hold back to half of that unasked
-VECTOR_FLAGS = f"{wp.config.cpu_compiler_flags or '-march=native'} -mprefer-vector-width=512"
 
 
 @cache

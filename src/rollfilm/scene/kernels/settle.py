@@ -5,7 +5,11 @@ Kernels check one edge each. A check ends with the first thing that forbids the 
 
 import warp as wp
 
+from rollfilm.cpu_flags import VECTOR_FLAGS
+
 __all__ = ["Around", "settle"]
+
+wp.set_module_options({"cpu_compiler_flags": VECTOR_FLAGS})
 
 #: How far a triangle may turn when an edge beside it collapses, as a cosine.
 _TURN_COSINE = wp.constant(wp.float64(0.2))
