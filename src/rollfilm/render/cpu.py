@@ -76,17 +76,31 @@ class CpuPipeline:
             launches.extend([self._record_maps(side, options)] for side in self._sides)
 
     def _load_kernels(self) -> None:
-        """Compile what is not in the cache side by side: the first frame waits for the slowest, not for all."""
-        kernels = [place, stamp] + [whole_view_kernel(batch.features) for batch in self._batches if batch.features and not batch.faces]
-        if any(batch.shadowed for batch in self._batches):
-            kernels.append(draw_maps)
+        """Compile what is not in the cache side by side: the first frame waits for the slowest, not for all.
+
+        This thread takes its share, the slowest first: it may have read Warp's headers before (``rollfilm.cpu_flags``).
+        """
+        kernels = [whole_view_kernel(batch.features) for batch in self._batches if batch.features and not batch.faces]
         for batch in self._batches:
             if batch.composite is not None and not batch.composite.features.rare:
                 kernels.append(composite_view_kernel(batch.composite.features))
-        modules = {id(kernel.module): kernel.module for kernel in kernels}
+        if any(batch.shadowed for batch in self._batches):
+            kernels.append(draw_maps)
+        kernels += [place, stamp]
+        slowest, *rest = {id(kernel.module): kernel.module for kernel in kernels}.values()
+        modules, taking = iter(rest), threading.Lock()
+
+        def load(module: wp.Module | None) -> None:
+            while module is not None:
+                wp.load_module(module, device="cpu")
+                with taking:
+                    module = next(modules, None)
+
         with ThreadPoolExecutor(available_cores(), thread_name_prefix="rollfilm-compile") as pool:
-            for loaded in [pool.submit(wp.load_module, module, device="cpu") for module in modules.values()]:
-                loaded.result()
+            others = [pool.submit(load, next(modules, None)) for _ in range(min(len(rest), available_cores() - 1))]
+            load(slowest)
+            for other in others:
+                other.result()
 
     def _bands(self, num_views: int) -> int:
         """A view is cut into bands where whole views would leave threads idle; every band pays for all triangles again."""

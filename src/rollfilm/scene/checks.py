@@ -1,41 +1,14 @@
 """Which edges of a mesh may collapse: the host side of the kernel that checks them, on the CPU."""
 
-import threading
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "compile_beside", "settled"]
+from rollfilm.scene.loading import load_kernels
+
+__all__ = ["Rows", "settled"]
 
 #: Lists of things: where each starts, with an end after the last, and the things, list after list.
 Rows = tuple[NDArray[np.int32], NDArray[np.int32]]
-
-#: Meshes are simplified in threads: one compiles the kernel, the others wait.
-_loading = threading.Lock()
-
-_Started = TypeVar("_Started")
-
-
-def compile_beside(start: Callable[[], _Started]) -> _Started:
-    """Set other threads to work, and load the kernel in this one meanwhile: they wait for it where they need it.
-
-    The thread that compiles it is one that will compile others: it has read Warp's headers then (``rollfilm.cpu_flags``).
-    """
-    with _loading:
-        started = start()
-        _load()
-    return started
-
-
-def _load() -> None:
-    # Warp waits until a mesh is simplified: the scene of a robot that is in the cache needs none of it
-    import warp as wp
-
-    from rollfilm.scene.kernels.settle import settle
-
-    wp.load_module(settle.module, device="cpu")
 
 
 def settled(
@@ -55,8 +28,7 @@ def settled(
     Returns:
         For each witness (W,) of an edge that may collapse the nearest of the triangles that will be left; of others, anything.
     """
-    with _loading:
-        _load()
+    load_kernels()
     import warp as wp
 
     from rollfilm.scene.kernels.settle import Around, settle

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rollfilm.scene.corners import compact_order
+from rollfilm.scene.corners import compact_order, sorted_unique
+from rollfilm.scene.loading import load_kernels
 
 __all__ = ["ClosestPoints", "Rings", "framed_squared", "planar_frames"]
 
@@ -12,9 +13,6 @@ _LEAF = 4
 #: Query points that walk together: what keeps the temporary arrays in the cache of a core.
 _CHUNK = 4096
 
-#: Pairs of a point and a triangle that are measured at once.
-_PAIRS = 65536
-
 
 class Rings:
     """The triangles around each of some vertices."""
@@ -22,7 +20,7 @@ class Rings:
     def __init__(self, vertex: NDArray, triangle: NDArray, vertices: int) -> None:
         """Pairs of a vertex (N,), below ``vertices``, and a triangle (N,) at it; a pair may be there more than once."""
         span = int(triangle.max(initial=0)) + 1
-        keys = np.unique(vertex.astype(np.int64) * span + triangle)
+        keys = sorted_unique(vertex.astype(np.int64) * span + triangle)
         self.members = keys % span
         # one more, always empty, so that -1 can stand for a vertex that is not known
         self.count = np.append(np.bincount(keys // span, minlength=vertices), 0)
@@ -61,22 +59,18 @@ class ClosestPoints:
 
     def bounds(self, points: NDArray, rings: "Rings", ring: NDArray) -> NDArray[np.float64]:
         """Distances (N,) from points (N, 3) to the nearest of the triangles in the ring (N,) of each; infinite for empty rings."""
-        result = np.full(len(points), np.inf)
-        count = rings.count[ring]
-        ends = np.cumsum(count)
-        start = 0
-        while start < len(points):
-            before = ends[start - 1] if start else 0
-            stop = max(int(np.searchsorted(ends, before + _PAIRS, side="right")), start + 1)
-            part = slice(start, stop)
-            filled = start + np.flatnonzero(count[part])
-            owner = np.repeat(np.arange(start, stop), count[part])
-            offset = np.arange(len(owner)) - np.repeat(ends[part] - count[part] - before, count[part])
-            triangle = rings.members[rings.start[ring[owner]] + offset]
-            squared = self._squared(points[owner], triangle)
-            if len(filled):
-                result[filled] = np.sqrt(np.minimum.reduceat(squared, ends[filled] - count[filled] - before))
-            start = stop
+        load_kernels()
+        import warp as wp
+
+        from rollfilm.scene.kernels.ring import ring_distance
+
+        def shared(array: NDArray, dtype: type) -> wp.array:
+            return wp.array(np.ascontiguousarray(array), dtype=dtype, device="cpu", copy=False)
+
+        result = np.empty(len(points))
+        lists = [shared(part, wp.int64) for part in (ring, rings.start, rings.count, rings.members)]
+        inputs = [shared(points, wp.vec3d), *lists, shared(self._frames, wp.vec3d), shared(self._sides, wp.vec3d)]
+        wp.launch(ring_distance, dim=len(points), inputs=inputs, outputs=[shared(result, wp.float64)], device="cpu")
         return result
 
     def farthest(self, points: NDArray, bounds: NDArray, slack: float = 0.0) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rollfilm.scene.checks import settled
 from rollfilm.scene.closest import framed_squared, planar_frames
-from rollfilm.scene.corners import face_normals, without_twins
+from rollfilm.scene.corners import face_normals, sorted_unique, without_twins
 
 __all__ = ["Collapser"]
 
@@ -133,7 +133,10 @@ class Collapser:
 
     def _pass(self, limit: float, blocked: NDArray) -> tuple[NDArray, bool]:
         """Collapse edges that do not touch each other's triangles: those that cannot now, and whether any were tried."""
-        keys = np.setdiff1d(self._edge_keys(), blocked)
+        keys = sorted_unique(self._edge_keys())
+        if len(blocked):
+            at = np.minimum(np.searchsorted(blocked, keys), len(blocked) - 1)
+            keys = keys[blocked[at] != keys]
         u, v = np.divmod(keys, len(self._points))
         place, cost, mean_squared = self._placed(u, v)
         # the mean is below the largest: what exceeds the limit on average need not be tried

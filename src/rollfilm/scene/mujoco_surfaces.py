@@ -13,9 +13,9 @@ import numpy as np
 from rollfilm.cores import available_cores
 from rollfilm.scene import primitives
 from rollfilm.scene.cache import cached_levels, stored_levels
-from rollfilm.scene.checks import compile_beside
 from rollfilm.scene.corners import face_normals
 from rollfilm.scene.levels import LevelConfig, Surface
+from rollfilm.scene.loading import compile_beside
 from rollfilm.scene.mesh import Mesh, MeshLevel
 from rollfilm.scene.mujoco_materials import cube_mapping, texture_mapping, thing_material
 from rollfilm.scene.mujoco_missing import Missing
