@@ -9,10 +9,10 @@ from rollfilm.errors import MemoryBudgetError
 from rollfilm.memory import available_memory_bytes, format_bytes
 from rollfilm.render.batch import CameraMember, picture_bytes
 from rollfilm.render.composite import SceneSurfaces, composite_keys
-from rollfilm.render.cuda import MAX_CLUSTERS, MAX_SMALL, MAX_TILES, VISIBILITY_BYTES
 from rollfilm.render.deform import deforming_bytes
 from rollfilm.render.kernels.batch import CLUSTER, SEGMENTS
 from rollfilm.render.kernels.types import CLUSTER_SIZE
+from rollfilm.render.limits import MAX_CLUSTERS, MAX_SMALL, MAX_TILES, VISIBILITY_BYTES
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.shadows import map_bytes, map_side, worlds_at_once
 from rollfilm.scene import Scene

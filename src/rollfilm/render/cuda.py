@@ -27,16 +27,12 @@ from rollfilm.render.kernels.shadow_batch import (
     select_casters,
 )
 from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, Lens, SceneData, ViewBatch, WorldData
+from rollfilm.render.limits import MAX_CLUSTERS, MAX_SMALL, MAX_TILES, VISIBILITY_BYTES
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.shadows import view_runs, world_groups
 
 __all__ = ["CudaPipeline"]
 
-#: Bytes of visibility buffer, above which the views of a batch are rendered one chunk after the other.
-VISIBILITY_BYTES = 1 << 30
-MAX_CLUSTERS = 1 << 23
-MAX_SMALL = 1 << 24
-MAX_TILES = 1 << 22
 #: Groups of threads for each multiprocessor: more than can run at once, so that the next takes over where one had little to do.
 GROUPS = 64
 SHADE_GROUPS = 64

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -18,7 +18,6 @@ from rollfilm.render.bound import bind_outputs
 from rollfilm.render.budget import MemoryPlan, plan_memory
 from rollfilm.render.composite import SceneSurfaces, require_pinhole, require_samples
 from rollfilm.render.cpu import CpuPipeline
-from rollfilm.render.cuda import CudaPipeline
 from rollfilm.render.device import resolve_device
 from rollfilm.render.frames import CameraFrames, CameraMatrices, Frames
 from rollfilm.render.kernels.place import Poses
@@ -32,6 +31,9 @@ from rollfilm.render.scene_checks import require_sound
 from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
 from rollfilm.render.shadows import allocate_maps, map_side
 from rollfilm.scene import BodyPoses, Camera, PoseSource, Scene
+
+if TYPE_CHECKING:
+    from rollfilm.render.cuda import CudaPipeline
 
 __all__ = ["BatchRenderer"]
 
@@ -243,9 +245,12 @@ class BatchRenderer:
             raise InvalidArgumentError(f"camera {doubled[0]!r} was asked for more than once; give the second a name of its own")
         return tuple(self._scene.camera(r.camera) if isinstance(r.camera, str) else r.camera for r in self._requests)
 
-    def _make_pipeline(self) -> CudaPipeline | CpuPipeline:
+    def _make_pipeline(self) -> "CudaPipeline | CpuPipeline":
         data = self._packed.data
         if self._device.is_cuda:
+            # to take in all its kernels takes 0.1 s, which the first picture of a CPU need not wait for
+            from rollfilm.render.cuda import CudaPipeline
+
             worst = self._looks.worst_clusters if "mesh" in self._looks.groups else self._packed.worst_clusters
             return CudaPipeline(data, self._world, self._batches, worst, self._device, self._options, self._packed.deformation)
         return CpuPipeline(data, self._world, self._batches, self._num_threads, self._options, self._packed.deformation)
