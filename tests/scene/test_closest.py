@@ -69,3 +69,12 @@ def test_bounds_measure_the_rings_and_nothing_else(soup):
     assert np.isinf(bounds[(ring == -1) | (ring == 1)]).all()
     assert np.allclose(bounds[ring == 0], brute_force(points[ring == 0], vertices[triangles[[3, 9]]]))
     assert np.allclose(bounds[ring == 2], brute_force(points[ring == 2], vertices[triangles[[5]]]))
+
+
+def test_bounds_of_a_ring_are_what_a_search_of_it_finds(soup):
+    # but for the order in which NumPy adds three products, which differs between machines
+    points, vertices, triangles = soup
+    closest = ClosestPoints(vertices, triangles)
+    distance, triangle = closest.nearest(points)
+    alone = Rings(np.arange(len(points)), triangle, len(points))
+    assert np.allclose(closest.bounds(points, alone, np.arange(len(points))), distance, rtol=1e-13, atol=1e-15)
