@@ -88,7 +88,8 @@ class CpuPipeline:
             kernels.append(draw_maps)
         kernels += [place, stamp]
         slowest, *rest = {id(kernel.module): kernel.module for kernel in kernels}.values()
-        modules, taking = iter(rest), threading.Lock()
+        helpers = min(len(rest), available_cores() - 1)
+        modules, taking = iter(rest[helpers:]), threading.Lock()
 
         def load(module: wp.Module | None) -> None:
             while module is not None:
@@ -97,7 +98,7 @@ class CpuPipeline:
                     module = next(modules, None)
 
         with ThreadPoolExecutor(available_cores(), thread_name_prefix="rollfilm-compile") as pool:
-            others = [pool.submit(load, next(modules, None)) for _ in range(min(len(rest), available_cores() - 1))]
+            others = [pool.submit(load, module) for module in rest[:helpers]]
             load(slowest)
             for other in others:
                 other.result()
