@@ -22,18 +22,21 @@ import mujoco  # isort: skip
 import numpy as np
 
 from parity_levels import triangles_in_view
-from parity_metrics import averaged, away_from_edges, depth_difference_mm, id_overlap, psnr, ssim
+from parity_metrics import averaged, away_from_edges, coincident, depth_difference_mm, id_overlap, psnr, ssim
 from parity_scenes import CAMERA, SCENES, ParityScene, build_scene
 
 SIZE = 480
 LOD_SIZES = (64, 128, 256, 512)
 
-#: The sizes of pictures that are averaged to those of LOD_SIZES.
+#: The sizes of pictures that are averaged to those of LOD_SIZES: 64, 64, 16 and 4 samples a pixel.
 FILTERED = {64: 512, 128: 1024, 256: 1024, 512: 1024}
+
+#: What finer levels than the default would give.
+FINER = (0.1, 0.05, 0.025)
 ALL = ("rgb", "depth_m", "segmentation")
 
 #: What the project promises.
-BARS = {"ssim mean": 0.98, "ssim worst": 0.95, "depth mm at 2 m": 1.0, "ids": 0.99, "levels dB": 40.0}
+BARS = {"ssim mean": 0.98, "ssim worst": 0.95, "depth mm at 2 m": 1.0, "ids": 0.99, "levels dB": 40.0, "levels dB, 1 sample": 40.0}
 
 
 def read_arguments() -> argparse.Namespace:
@@ -71,9 +74,10 @@ class Filming:
         from rollfilm.engines.still import StillPoses
         from rollfilm.scene import BodyPoses
         from rollfilm.scene.mujoco import load_scene
+        from rollfilm.scene.mujoco_paths import path_points
 
         self.scene = load_scene(model)
-        poses = BodyPoses(data.xpos[None].astype(np.float32), data.xquat[None].astype(np.float32))
+        poses = BodyPoses(data.xpos[None].astype(np.float32), data.xquat[None].astype(np.float32), path_points(model, data)[None])
         self.source = StillPoses(self.scene, poses)
 
     def pictures(self, options, size: int = SIZE, outputs: tuple[str, ...] = ALL) -> dict[str, np.ndarray]:
@@ -87,41 +91,43 @@ class Filming:
         return pictures
 
 
-def measure_parity(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> dict:
-    """SSIM, depth and ids of one scene."""
-    clear = away_from_edges(theirs["segmentation"], theirs["depth_m"]) & away_from_edges(mine["segmentation"], mine["depth_m"])
-    clear &= mine["segmentation"] == theirs["segmentation"]
+def measure_parity(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray], shared: np.ndarray) -> dict:
+    """SSIM, depth and ids of one scene; ``shared`` (H, W) are the pixels where two geoms coincide."""
+    clear = away_from_edges(theirs["segmentation"], theirs["depth_m"])
     largest, most = depth_difference_mm(mine["depth_m"], theirs["depth_m"], clear)
-    overlap, worst, worst_id = id_overlap(mine["segmentation"], theirs["segmentation"])
+    overlap, worst, worst_id = id_overlap(mine["segmentation"], theirs["segmentation"], ~shared)
     return {
         "ssim": ssim(mine["rgb"], theirs["rgb"]),
         "difference": float(np.abs(mine["rgb"].astype(np.int16) - theirs["rgb"]).mean()),
         "depth_mm_max": largest,
         "depth_mm_p999": most,
         "depth_pixels": int(clear.sum()),
+        "ids_iou_all": id_overlap(mine["segmentation"], theirs["segmentation"], np.ones_like(shared))[0],
         "ids_iou": overlap,
         "ids_iou_worst": worst,
         "ids_worst_geom": worst_id,
+        "coincident_pixels": int(shared.sum()),
     }
 
 
-def measure_levels(filming: Filming) -> dict[str, dict[str, float]]:
-    """PSNR of the levels of detail against full detail by size: ``filtered`` in pictures of 64 samples a pixel, which show surfaces and not
-    where samples happen to fall, and ``aliased`` in pictures of one; and the triangles of the view.
+def measure_levels(filming: Filming) -> dict[str, dict]:
+    """PSNR of the levels of detail against full detail by ``lod_pixels`` and size: ``filtered`` in pictures of many samples a pixel, which
+    show surfaces and not where samples happen to fall, and ``single`` in pictures of one; and the triangles of the view.
 
-    The filtered pictures are larger ones, averaged; they are drawn with the levels of the small ones.
+    The filtered pictures are larger ones, averaged; they are drawn with the levels of the small ones. Both sides have the same samples.
     """
     from rollfilm.render import RenderOptions
 
-    allowed = RenderOptions().lod_pixels
-    result: dict[str, dict[str, float]] = {"filtered": {}, "aliased": {}, "triangles": {}}
     full = {size: filming.pictures(RenderOptions(lod_pixels=0.0), size, ("rgb",))["rgb"] for size in {*LOD_SIZES, *FILTERED.values()}}
-    for size, large in FILTERED.items():
-        small = filming.pictures(RenderOptions(lod_pixels=allowed), size, ("rgb",))["rgb"]
-        result["aliased"][str(size)] = psnr(small, full[size])
-        drawn = filming.pictures(RenderOptions(lod_pixels=allowed * large / size), large, ("rgb",))["rgb"]
-        result["filtered"][str(size)] = psnr(averaged(drawn, large // size), averaged(full[large], large // size))
-        result["triangles"][str(size)] = triangles_in_view(filming.scene, filming.source, CAMERA, size, allowed)
+    result: dict[str, dict] = {}
+    for allowed in (RenderOptions().lod_pixels, *FINER):
+        numbers = result[f"{allowed:g}"] = {"filtered": {}, "single": {}, "triangles": {}}
+        for size, large in FILTERED.items():
+            small = filming.pictures(RenderOptions(lod_pixels=allowed), size, ("rgb",))["rgb"]
+            numbers["single"][str(size)] = psnr(small, full[size])
+            drawn = filming.pictures(RenderOptions(lod_pixels=allowed * large / size), large, ("rgb",))["rgb"]
+            numbers["filtered"][str(size)] = psnr(averaged(drawn, large // size), averaged(full[large], large // size))
+            numbers["triangles"][str(size)] = triangles_in_view(filming.scene, filming.source, CAMERA, size, allowed)
     return result
 
 
@@ -144,9 +150,10 @@ def run_scene(scene: ParityScene, arguments: argparse.Namespace) -> tuple[dict, 
     pictures = {}
     if not arguments.only_lod:
         pictures = {"rollfilm": filming.pictures(mujoco_look()), "mujoco": film_mujoco(model, data)}
-        record |= measure_parity(pictures["rollfilm"], pictures["mujoco"])
-        full = measure_parity(filming.pictures(mujoco_look(0.0)), pictures["mujoco"])
-        record["full_detail"] = {name: full[name] for name in ("ssim", "depth_mm_max", "depth_mm_p999", "ids_iou", "ids_iou_worst")}
+        full, theirs = filming.pictures(mujoco_look(0.0)), pictures["mujoco"]
+        shared = coincident(full["segmentation"], full["depth_m"], theirs["segmentation"], theirs["depth_m"])
+        record |= measure_parity(pictures["rollfilm"], theirs, shared)
+        record["full_detail"] = measure_parity(full, theirs, shared)
         record["warnings"] = list(filming.scene.warnings)
     if not arguments.no_lod:
         record["levels_db"] = measure_levels(filming)
@@ -160,10 +167,29 @@ def summary(records: list[dict]) -> dict[str, float]:
         result["ssim mean"] = statistics.mean(r["ssim"] for r in records)
         result["ssim worst"] = min(r["ssim"] for r in records)
         result["depth mm at 2 m"] = max(r["depth_mm_p999"] for r in records)
-        result["ids"] = min(r["ids_iou"] for r in records)
+        result["ids"] = min(r["ids_iou_all"] for r in records)
     if "levels_db" in records[0]:
-        result["levels dB"] = min(min(r["levels_db"]["filtered"].values()) for r in records)
+        for name, samples in (("levels dB", "filtered"), ("levels dB, 1 sample", "single")):
+            result[name] = min(min(default_levels(r)[samples].values()) for r in records)
     return result
+
+
+def default_levels(record: dict) -> dict[str, dict[str, float]]:
+    """What was measured with the levels that are drawn unless others are asked for."""
+    return next(iter(record["levels_db"].values()))
+
+
+def versions() -> dict[str, str]:
+    """What drew: packages by name, and OpenGL's own name for what is behind it."""
+    from importlib.metadata import version
+
+    from OpenGL.GL import GL_RENDERER, GL_VERSION, glGetString
+
+    import rollfilm
+
+    with mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 8, 8):
+        opengl = " ".join(bytes(glGetString(name) or b"").decode() for name in (GL_RENDERER, GL_VERSION))
+    return {"rollfilm": rollfilm.__version__, "Warp": version("warp-lang"), "MuJoCo": version("mujoco"), "OpenGL": opengl}
 
 
 def print_table(records: list[dict]) -> None:
@@ -185,10 +211,9 @@ def print_table(records: list[dict]) -> None:
                 f"{r['ids_iou_worst']:.3f} ({full['ids_iou_worst']:.3f})",
             ]
         levels = [""] * len(LOD_SIZES)
-        if measured := r.get("levels_db"):
-            levels = [
-                f"{measured['filtered'][s]:.1f} ({measured['aliased'][s]:.1f}) {measured['triangles'][s]:,}" for s in measured["filtered"]
-            ]
+        if "levels_db" in r:
+            n = default_levels(r)
+            levels = [f"{n['filtered'][s]:.1f} ({n['single'][s]:.1f}) {n['triangles'][s]:,}" for s in n["filtered"]]
         table.add_row(r["scene"], *cells, *levels, f"{r['seconds']:.0f}")
     Console(width=190).print(table)
 
@@ -224,7 +249,7 @@ def main() -> int:
     if arguments.page:
         from parity_page import write_page
 
-        write_page(arguments.page, records, sheets, measured, BARS)
+        write_page(arguments.page, records, sheets, measured, BARS, versions())
     return 0
 
 

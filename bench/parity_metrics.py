@@ -2,13 +2,19 @@
 
 import numpy as np
 
-__all__ = ["averaged", "away_from_edges", "depth_difference_mm", "id_overlap", "psnr", "ssim"]
+__all__ = ["averaged", "away_from_edges", "coincident", "depth_difference_mm", "id_overlap", "psnr", "ssim"]
 
 #: The window of SSIM: Gaussian, 11 pixels wide (Wang et al.).
 _SIGMA, _HALF = 1.5, 5
 
 #: Geoms that cover fewer pixels have next to nothing but edges.
 _SMALLEST_GEOM = 500
+
+#: By which share of its depth a surface without edges bends at most from one pixel to the next.
+_BEND = 1e-3
+
+#: By which share of their depth surfaces differ that coincide: what rounding makes of it.
+_ALIKE = 5e-6
 
 
 def ssim(left: np.ndarray, right: np.ndarray) -> float:
@@ -40,10 +46,26 @@ def averaged(picture: np.ndarray, factor: int) -> np.ndarray:
 
 
 def away_from_edges(ids: np.ndarray, depth_m: np.ndarray, reach: int = 2) -> np.ndarray:
-    """Pixels (H, W) of geoms around which there is no other geom, and no step in depth of more than a part in a hundred."""
+    """Pixels (H, W) of geoms around which there is no other geom and no edge of the same one.
+
+    An edge is where depth bends by more than a part in a thousand from one pixel to the next, along a row, a column or a diagonal. To be
+    called with the reference alone: what is measured must not say where it is measured.
+    """
+    padded = np.pad(depth_m.astype(np.float64), 1, mode="edge")
+    height, width = depth_m.shape
+    bent = np.zeros((height, width))
+    for row, column in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        ahead = padded[1 + row : 1 + row + height, 1 + column : 1 + column + width]
+        behind = padded[1 - row : 1 - row + height, 1 - column : 1 - column + width]
+        bent = np.maximum(bent, np.abs(ahead + behind - 2.0 * depth_m))
+    edge = (bent > _BEND * depth_m).astype(np.int8)
     low_id, high_id = _around(ids, np.minimum, reach), _around(ids, np.maximum, reach)
-    near, far = _around(depth_m, np.minimum, 1), _around(depth_m, np.maximum, 1)
-    return (ids >= 0) & (low_id == high_id) & (near > 0) & (far - near < 0.01 * depth_m)
+    return (ids >= 0) & (low_id == high_id) & (_around(edge, np.maximum, 1) == 0)
+
+
+def coincident(ids: np.ndarray, depth_m: np.ndarray, reference_ids: np.ndarray, reference_m: np.ndarray) -> np.ndarray:
+    """Pixels (H, W) where two geoms lie at the same depth, to five millionths of it, and each picture shows another of them."""
+    return (ids != reference_ids) & (ids >= 0) & (reference_ids >= 0) & (np.abs(depth_m - reference_m) < _ALIKE * reference_m)
 
 
 def depth_difference_mm(depth_m: np.ndarray, reference_m: np.ndarray, clear: np.ndarray) -> tuple[float, float]:
@@ -52,8 +74,10 @@ def depth_difference_mm(depth_m: np.ndarray, reference_m: np.ndarray, clear: np.
     return (float(apart.max()), float(np.percentile(apart, 99.9))) if len(apart) else (0.0, 0.0)
 
 
-def id_overlap(ids: np.ndarray, reference: np.ndarray) -> tuple[float, float, int]:
-    """Intersection over union of geoms' pixels: the mean weighted with pixels, the worst of large geoms, and the id of that one."""
+def id_overlap(ids: np.ndarray, reference: np.ndarray, counted: np.ndarray) -> tuple[float, float, int]:
+    """Intersection over union of geoms' pixels among those ``counted`` (H, W): the mean weighted with pixels, the worst of large geoms, and
+    the id of that one."""
+    ids, reference = ids[counted], reference[counted]
     overlaps, sizes, large = [], [], []
     for geom in np.unique(np.concatenate([ids, reference])):
         mine, theirs = ids == geom, reference == geom

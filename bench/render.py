@@ -39,6 +39,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--cameras", default="", help="front (the default), own (on the robot), side, with commas between them")
     parser.add_argument("--shadows", action="store_true", help="everyone draws shadows")
     parser.add_argument("--samples", type=int, default=1, help="of a pixel; those who cannot are left out")
+    parser.add_argument("--lod-pixels", type=float, help="the levels of detail that rollfilm draws; its own choice if left out")
     parser.add_argument("--latency", action="store_true", help="1, 16 and 64 worlds x 3 cameras x 224x224 unless others are asked for")
     parser.add_argument("--menagerie", type=Path, help="folder of MuJoCo Menagerie; the installed one if left out")
     parser.add_argument("--only", default="", help=f"some of: {', '.join(CONTENDERS)}")
@@ -175,10 +176,10 @@ def compare(arguments: argparse.Namespace) -> None:
     model, qpos = build_model(arguments.robot, arguments.menagerie, offscreen, shadows=shadows, samples=samples)
     for worlds, width, height in cases:
         poses = place_worlds(model, qpos, worlds, arguments.seed)
-        job = Job(model, poses, tuple(cameras), width, height, device, shadows, samples)
+        job = Job(model, poses, tuple(cameras), width, height, device, shadows, samples, arguments.lod_pixels)
         results, ready = run_case(job, names, arguments.repeats, arguments.time_budget)
         case = {"robot": arguments.robot, "worlds": worlds, "width": width, "height": height, "cameras": list(job.cameras)}
-        case |= {"shadows": shadows, "samples": samples}
+        case |= {"shadows": shadows, "samples": samples, "lod_pixels": arguments.lod_pixels}
         record = case | place_of_run | {"results": results, "ratio": ratios(results)}
         for camera in job.cameras:
             pictures = {name: ready[name].picture(camera, worlds - 1) for name in ready if not name.endswith("graph")}

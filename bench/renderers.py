@@ -26,6 +26,7 @@ class Job:
     device: str
     shadows: bool = False
     samples: int = 1
+    lod_pixels: float | None = None
 
     @property
     def num_worlds(self) -> int:
@@ -79,7 +80,9 @@ def _options(job: Job):
     """What rollfilm draws for a job."""
     from rollfilm.render import RenderOptions
 
-    wanted = {"shadows": True} if job.shadows else {}
+    wanted: dict = {"shadows": True} if job.shadows else {}
+    if job.lod_pixels is not None:
+        wanted["lod_pixels"] = job.lod_pixels
     if job.samples > 1:
         if "samples" not in {field.name for field in fields(RenderOptions)}:
             raise NotImplementedError("this rollfilm has no anti-aliasing")
