@@ -67,8 +67,8 @@ From left to right: rollfilm, MuJoCo, their difference times {gain}.
 
 """
 
-FINER_HEAD = """What finer levels would give and cost, with one sample a pixel: the lowest and the median PSNR of all scenes, and how many times
-the triangles of the default are drawn (median).
+FINER_HEAD = """With one sample a pixel finer levels give and cost this: the lowest and the median PSNR of all scenes, and how many
+times the triangles of the default are drawn (median).
 
 | `lod_pixels` | 64 px | 128 px | 256 px | 512 px |
 |---|---|---|---|---|

@@ -4,7 +4,8 @@ import numpy as np
 
 from rollfilm.scene import primitives
 from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids
-from rollfilm.scene.normals import crease_normals
+from rollfilm.scene.levels import Surface, build_levels
+from rollfilm.scene.normals import CarriedNormals, crease_normals
 
 
 def welded(level):
@@ -50,6 +51,55 @@ def test_the_rim_of_a_cylinder_breaks_and_its_side_does_not():
     assert np.abs(normals[side][..., 2]).max() < 1e-6
     assert np.sum(normals[side] * radial, axis=-1).min() > 0.999
     assert np.allclose(normals[~side], flat[~side][:, None])
+
+
+def hexagon():
+    """The open side of a hexagonal prism that is lit as a cylinder: vertices, triangles and normals of their corners."""
+    turn = np.arange(6) * math.pi / 3
+    ring = np.stack([np.cos(turn), np.sin(turn), np.zeros(6)], axis=1)
+    vertices = np.concatenate([ring, ring + np.array([0, 0, 1])])
+    i, j = np.arange(6), (np.arange(6) + 1) % 6
+    triangles = np.concatenate([np.stack([i, j, j + 6], axis=1), np.stack([i, j + 6, i + 6], axis=1)])
+    return vertices, triangles, np.concatenate([ring, ring])[triangles]
+
+
+def test_carried_normals_are_those_of_the_original_where_nothing_changed():
+    vertices, triangles, normals = hexagon()
+    carried = CarriedNormals(vertices, triangles, normals).at_corners(np.arange(12), vertices, triangles, math.radians(20))
+    assert np.allclose(carried, normals)
+    # from the shape alone they cannot be told
+    assert not np.allclose(crease_normals(vertices, triangles, math.radians(20)), normals, atol=0.2)
+
+
+def test_carried_normals_do_not_mix_what_faces_elsewhere():
+    vertices, triangles = welded(primitives.box((1.0, 2.0, 3.0)).levels[0])
+    flat, _ = face_normals(vertices, triangles)
+    carried = CarriedNormals(vertices, triangles, np.repeat(flat[:, None], 3, axis=1))
+    assert np.allclose(carried.at_corners(np.arange(8), vertices, triangles, math.radians(40)), flat[:, None])
+    assert not np.allclose(carried.at_corners(np.arange(8), vertices, triangles, math.radians(91)), flat[:, None])
+
+
+def test_where_nothing_is_carried_the_shape_gives_the_normals():
+    vertices, triangles, normals = hexagon()
+    image = np.where(np.arange(12) == 3, -1, np.arange(12))
+    carried = CarriedNormals(vertices, triangles, normals).at_corners(image, vertices, triangles, math.radians(20))
+    shape = crease_normals(vertices, triangles, math.radians(20))
+    assert np.allclose(carried[triangles == 3], shape[triangles == 3])
+    assert np.allclose(carried[triangles != 3], normals[triangles != 3])
+
+
+def test_simplified_levels_of_a_sphere_are_lit_rounder_than_they_are():
+    ball = primitives.sphere(1.0).levels[0]
+    normals = ball.normals[ball.triangles]
+    coarse = [level for level in build_levels(Surface(ball.vertices, ball.triangles, normals))[1:] if len(level.triangles) < 400]
+    assert coarse
+    for level in coarse:
+        vertices, triangles = welded(level)
+        radial = vertices[triangles] / np.linalg.norm(vertices[triangles], axis=-1, keepdims=True)
+        own = level.normals[level.triangles]
+        flat = np.repeat(face_normals(vertices, triangles)[0][:, None], 3, axis=1)
+        error = {name: np.arccos(np.clip(np.sum(n * radial, axis=-1), -1, 1)).mean() for name, n in (("own", own), ("flat", flat))}
+        assert error["own"] < 0.85 * error["flat"], len(triangles)
 
 
 def test_index_corners_keeps_every_corner_and_merges_what_agrees():

@@ -15,7 +15,7 @@ from rollfilm.scene.mesh import MeshLevel
 __all__ = ["cache_folder", "cached_levels", "stored_levels"]
 
 #: To be raised with every change of what :func:`~rollfilm.scene.levels.build_levels` makes of the same surface.
-_VERSION = 6
+_VERSION = 7
 
 
 def cache_folder() -> Path:

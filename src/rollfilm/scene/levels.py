@@ -1,5 +1,6 @@
 """Levels of detail of a mesh, each with the distance measured between it and the original."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from rollfilm.scene.closest import ClosestPoints, Rings
 from rollfilm.scene.collapse import Collapser
 from rollfilm.scene.corners import compact_order, face_normals, index_corners, position_ids, without_twins
 from rollfilm.scene.mesh import MeshLevel
-from rollfilm.scene.normals import CREASE_ANGLE_RAD, crease_normals
+from rollfilm.scene.normals import CarriedNormals
 
 __all__ = ["LevelConfig", "Surface", "build_levels"]
 
@@ -43,7 +44,7 @@ class LevelConfig:
         largest_error: what the last one may depart, as a share of the mesh's largest side.
         fewest_triangles: a level that has no more is the last.
         least_gain: a level is kept only if it has at most this share of the triangles of the level before it.
-        crease_angle_rad: where normals of simplified levels break.
+        crease_angle_rad: by how much a triangle of the surface may turn away from one of a simplified level to lend it its normals.
         margin: what is added, as a share, to the largest distance found between the samples of two surfaces, for the places between.
     """
 
@@ -53,16 +54,17 @@ class LevelConfig:
     largest_error: float = 0.2
     fewest_triangles: int = 12
     least_gain: float = 0.75
-    crease_angle_rad: float = CREASE_ANGLE_RAD
+    crease_angle_rad: float = math.radians(20.0)
     margin: float = 0.15
 
 
 def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[MeshLevel, ...]:
     """The surface itself and ever coarser ones, errors growing strictly; nothing if the surface has no area.
 
-    Vertices at one place are welded before the first reduction. The finest level keeps its corners' normals, coarser ones get
-    :func:`~rollfilm.scene.normals.crease_normals`. Texture coordinates of coarser levels are those of the nearest place of the original,
-    looked up a little inside each corner, so that they are right on both sides of a seam; a triangle that spans a seam is smeared.
+    Vertices at one place are welded before the first reduction. The finest level keeps its corners' normals, coarser ones get the means
+    of those around (:class:`~rollfilm.scene.normals.CarriedNormals`). Texture coordinates of coarser levels are those of the nearest place
+    of the original, looked up a little inside each corner, so that they are right on both sides of a seam; a triangle that spans a seam is
+    smeared.
     """
     config = config or LevelConfig()
     ids, first = position_ids(surface.positions)
@@ -73,6 +75,7 @@ def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[M
         return ()
     welded = Surface(positions, triangles[solid], surface.normals[solid], None if surface.uvs is None else surface.uvs[solid])
     levels = [_indexed(welded, 0.0)]
+    carried = CarriedNormals(positions, welded.triangles, welded.normals)
     measure = _Measure(positions, welded.triangles, config.margin)
     size = float(np.ptp(positions, axis=0).max())
     coarse = Collapser(positions, welded.triangles)
@@ -83,7 +86,7 @@ def build_levels(surface: Surface, config: LevelConfig | None = None) -> tuple[M
         if len(triangles) <= config.least_gain * len(levels[-1].triangles):
             error = measure.error(vertices, triangles, coarse.image, coarse.departure_m())
             uvs = None if welded.uvs is None else _carried_uvs(welded, measure.original, vertices, triangles)
-            normals = crease_normals(vertices, triangles, config.crease_angle_rad)
+            normals = carried.at_corners(coarse.image, vertices, triangles, config.crease_angle_rad)
             _append(levels, _indexed(Surface(vertices, triangles, normals, uvs), error))
         limit = max(config.error_growth * limit, config.finest_error * size)
     return tuple(levels)
