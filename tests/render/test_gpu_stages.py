@@ -13,7 +13,8 @@ import warp as wp
 from render.composites import MODEL
 from render.looks_scene import looks_scene, with_geom
 from render.moving import ALL, moving_scene, random_poses, worlds
-from render.scenes import still
+from render.scenes import look, scene_of, still, thing
+from render.test_cracks import slivers
 from render.test_outputs import EVERY
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
@@ -116,6 +117,14 @@ def composed():
 def test_stages_give_the_same_bytes_of_several_surfaces(composed, monkeypatch, limits):
     source = still(composed._scene, 2)
     check_stages(composed, monkeypatch, limits, lambda seed: copied(composed.render(source)), 1)
+
+
+def test_stages_give_the_same_bytes_of_slivers(monkeypatch):
+    eye = look((0.3, -0.4, 0.2), (0.1, 0.0, 0.0), fov_y_rad=0.6)
+    scene = scene_of([slivers(3000, 0)], [thing(0, 1)], near_m=0.01)
+    renderer = BatchRenderer(scene, 1, [CameraRequest(eye, 37, 90, ("depth_m", "segmentation"))])
+    check_stages(renderer, monkeypatch, {}, lambda seed: copied(renderer.render(still(scene))), 1)
+    renderer.close()
 
 
 def test_stages_give_the_same_bytes_of_a_plane_from_behind(monkeypatch):

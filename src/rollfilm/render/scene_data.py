@@ -68,6 +68,15 @@ def _by_world(values: object, dtype: object, device: wp.Device, width: int, num_
     return shared
 
 
+def _from_shortest_side(vertices: NDArray, triangles: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Triangles (T, 3), each turned until its shortest side comes first: what follows from the two sides at its first corner, as the slope
+    of its depth, then has most digits if it is a sliver."""
+    corners = vertices[triangles]
+    sides = corners[:, [1, 2, 0]] - corners
+    first = np.argmin(np.einsum("tki,tki->tk", sides, sides), axis=1)
+    return np.take_along_axis(triangles, (first[:, None] + np.arange(3)) % 3, axis=1)
+
+
 def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -> None:  # pyright: ignore[reportInvalidTypeForm]
     vertices, normals, uvs, triangles = [], [], [], []
     error, first, count, mesh_triangle, mesh_level = [], [], [], [], []
@@ -97,8 +106,9 @@ def _pack_meshes(data: SceneData, meshes: tuple[Mesh, ...], device: wp.Device) -
     data.vertex = _array(joined(vertices, 3), wp.vec3, device, 3)
     data.normal = _array(joined(normals, 3), wp.vec3, device, 3)
     data.uv = _array(joined(uvs, 2), wp.vec2, device, 2)
-    data.triangle = _array(joined(triangles, 3), wp.vec3i, device, 3)
-    corners = joined(vertices, 3)[joined(triangles, 3).astype(np.int32)].reshape(-1, 9)
+    order = _from_shortest_side(joined(vertices, 3), joined(triangles, 3).astype(np.int32))
+    data.triangle = _array(order, wp.vec3i, device, 3)
+    corners = joined(vertices, 3)[order].reshape(-1, 9)
     data.corner = wp.array(np.ascontiguousarray(corners.T, np.float32), dtype=float, device=device)
     data.level_error = _array(error, float, device)
     data.level_first = _array(first, int, device)

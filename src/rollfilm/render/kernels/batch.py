@@ -249,7 +249,7 @@ def raster_whole(
         if first.front == 1:
             raster_box(vis, row, batch.width, first, key, layer(geom))
         if n > 1:
-            second = make_screen_triangle(window, p, r, s)
+            second = make_screen_triangle(window, r, s, p)
             if second.front == 1:
                 raster_box(vis, row, batch.width, second, key, layer(geom))
 

@@ -256,10 +256,17 @@ def turned(a: wp.vec3, b: wp.vec3, c: wp.vec3, a_in: bool, b_in: bool, c_in: boo
 
 
 @wp.func
+def side(a: wp.vec3, b: wp.vec3):
+    """The length of a side on the screen."""
+    return wp.abs(b[0] - a[0]) + wp.abs(b[1] - a[1])
+
+
+@wp.func
 def screen_triangles(near: float, lens: Lens, a0: wp.vec3, b0: wp.vec3, c0: wp.vec3):
     """What is left of a triangle beyond the near plane: the number of triangles (0, 1 or 2) and their screen points p, q, r, s.
 
-    The first is (p, q, r), the second (p, r, s). Triangles that face away give 0.
+    The first is (p, q, r), the second (r, s, p). Triangles that face away give 0. Those that were cut begin with a short side, as all do
+    in the scene (``scene_data``): the slope of their depth, which is computed from the two sides at the first corner, then has most digits.
     """
     zero = wp.vec3(0.0)
     a_in = a0[2] <= -near
@@ -273,8 +280,17 @@ def screen_triangles(near: float, lens: Lens, a0: wp.vec3, b0: wp.vec3, c0: wp.v
     p = project(a, lens)
     s = project(near_cut(a, c, near), lens)
     if b[2] <= -near:
-        return 2, p, project(b, lens), project(near_cut(b, c, near), lens), s
-    return 1, p, project(near_cut(a, b, near), lens), s, zero
+        q = project(b, lens)
+        r = project(near_cut(b, c, near), lens)
+        if wp.min(side(p, q), side(r, s)) <= wp.min(side(q, r), side(s, p)):
+            return 2, p, q, r, s
+        return 2, q, r, s, p
+    q = project(near_cut(a, b, near), lens)
+    if side(p, q) <= wp.min(side(q, s), side(s, p)):
+        return 1, p, q, s, zero
+    if side(q, s) <= side(s, p):
+        return 1, q, s, p, zero
+    return 1, s, p, q, zero
 
 
 @wp.func
@@ -300,6 +316,6 @@ def raster_triangle(
         if screen.front == 1:
             raster_rows(vis, row, batch.width, screen, key, layer(geom))
         if n > 1:
-            second = make_screen_triangle(window, p, r, s)
+            second = make_screen_triangle(window, r, s, p)
             if second.front == 1:
                 raster_rows(vis, row, batch.width, second, key, layer(geom))
