@@ -36,7 +36,15 @@ FINER = (0.1, 0.05, 0.025)
 ALL = ("rgb", "depth_m", "segmentation")
 
 #: What the project promises.
-BARS = {"ssim mean": 0.98, "ssim worst": 0.95, "depth mm at 2 m": 1.0, "ids": 0.99, "levels dB": 40.0, "levels dB, 1 sample": 40.0}
+BARS = {
+    "ssim mean": 0.98,
+    "ssim worst": 0.95,
+    "depth mm at 2 m": 1.0,
+    "depth mm at 2 m, largest pixel": 1.0,
+    "ids": 0.99,
+    "levels dB": 40.0,
+    "levels dB, 1 sample": 40.0,
+}
 
 
 def read_arguments() -> argparse.Namespace:
@@ -167,6 +175,7 @@ def summary(records: list[dict]) -> dict[str, float]:
         result["ssim mean"] = statistics.mean(r["ssim"] for r in records)
         result["ssim worst"] = min(r["ssim"] for r in records)
         result["depth mm at 2 m"] = max(r["depth_mm_p999"] for r in records)
+        result["depth mm at 2 m, largest pixel"] = max(r["depth_mm_max"] for r in records)
         result["ids"] = min(r["ids_iou_all"] for r in records)
     if "levels_db" in records[0]:
         for name, samples in (("levels dB", "filtered"), ("levels dB, 1 sample", "single")):
@@ -245,7 +254,7 @@ def main() -> int:
     measured = summary(records)
     for name, value in measured.items():
         good = value <= BARS[name] if "mm" in name else value >= BARS[name]
-        print(f"{name:16s} {value:8.4f}   bar {BARS[name]:g}: {'held' if good else 'MISSED'}")
+        print(f"{name:30s} {value:8.4f}   bar {BARS[name]:g}: {'held' if good else 'MISSED'}")
     if arguments.page:
         from parity_page import write_page
 
