@@ -242,11 +242,14 @@ def ball_scaled_to(scale) -> Scene:
 
 
 def test_a_scaled_ball_is_where_an_ellipsoid_is(renderer):
-    """Factors are powers of two, by which nothing is rounded; levels of detail are the same, too."""
+    """Factors are powers of two, by which nothing is rounded; levels of detail are the same, too. Only which side of a triangle is the
+    shortest is not, so that depths are computed from other corners and may be a step of the visibility buffer apart."""
     got = film(renderer, WorldLooks(geom_scale={"ball": SCALE}))
     for w in range(NUM_WORLDS):
         for key, picture in filmed(ball_scaled_to(SCALE[w]), [w]).items():
-            if key[1] != "rgb":
+            if key[1] == "depth_m":
+                np.testing.assert_allclose(got[key][w : w + 1], picture, rtol=1e-6)
+            elif key[1] != "rgb":
                 np.testing.assert_array_equal(got[key][w : w + 1], picture)
 
 

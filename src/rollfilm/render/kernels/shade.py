@@ -318,8 +318,8 @@ def flat_triangle(scene: SceneData, world: WorldData, eye: Eye, geom: int, trian
         uvb = scene.uv[t[1]] - uva
         uvc = scene.uv[t[2]] - uva
         share = 1.0 / wp.max(wp.dot(n, n), 1.0e-30)
-        along_b = share * wp.cross(ac, n)
-        along_c = share * wp.cross(n, ab)
+        along_b = share * wp.cross(n, ac)
+        along_c = share * wp.cross(ab, n)
         surface.u = uvb[0] * along_b + uvc[0] * along_c
         surface.v = uvb[1] * along_b + uvc[1] * along_c
         surface.uv_offset = uva - wp.vec2(wp.dot(surface.u, a), wp.dot(surface.v, a))
