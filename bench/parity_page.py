@@ -31,8 +31,9 @@ What is measured:
 
 - **SSIM**: Wang et al. 2004, Gaussian window of 11 x 11 pixels, mean of the three channels.
 - **depth**: the difference away from edges, as it would be at 2 m: its 99.9th percentile and the largest of all pixels. Levels of detail
-  may be a quarter of a pixel off, which is more than a millimetre of depth where a surface falls off steeply. Edges are found in MuJoCo's picture alone: pixels with another geom at most two pixels away, or at most one pixel from where
-  depth bends by more than a part in a thousand.
+  may be a quarter of a pixel off, which is more than a millimetre of depth where a surface falls off steeply. Edges are found in MuJoCo's
+  picture alone: pixels with another geom at most two pixels away, or at most one pixel from where depth bends by more than a part in a
+  thousand.
 - **ids**: intersection over union of each geom's pixels, weighted with their number. **worst geom** is that of the worst of all geoms
   with at least 500 pixels; there the pixels are left out at which two geoms coincide (their depths are the same to five millionths) and
   each renderer shows another of them: of such geoms rollfilm shows the later one, MuJoCo a pattern of rounding errors. Their number
