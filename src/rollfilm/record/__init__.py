@@ -7,18 +7,22 @@ if TYPE_CHECKING:
     from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
     from rollfilm.record.manifest import EnvDescription
     from rollfilm.record.options import Keep, RecorderOptions
+    from rollfilm.record.reading import EpisodeRows, Recording
     from rollfilm.record.recorder import Recorder
     from rollfilm.record.sink import Episode, Outcome, Receipt, Sink, StateRow, StepRow
     from rollfilm.record.video import VideoOptions, VideoWriter
+    from rollfilm.record.video_reader import VideoReader
 
 __all__ = [
     "EnvDescription",
     "Episode",
+    "EpisodeRows",
     "Keep",
     "Outcome",
     "Receipt",
     "Recorder",
     "RecorderOptions",
+    "Recording",
     "ResetBatch",
     "Sink",
     "StateBatch",
@@ -26,6 +30,7 @@ __all__ = [
     "StepBatch",
     "StepRow",
     "VideoOptions",
+    "VideoReader",
     "VideoWriter",
 ]
 
@@ -34,9 +39,11 @@ _HOME = {
     "batch": ("ResetBatch", "StateBatch", "StepBatch"),
     "manifest": ("EnvDescription",),
     "options": ("Keep", "RecorderOptions"),
+    "reading": ("EpisodeRows", "Recording"),
     "recorder": ("Recorder",),
     "sink": ("Episode", "Outcome", "Receipt", "Sink", "StateRow", "StepRow"),
     "video": ("VideoOptions", "VideoWriter"),
+    "video_reader": ("VideoReader",),
 }
 
 
