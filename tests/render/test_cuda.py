@@ -9,7 +9,8 @@ from render.raycast import rays_inside_sphere
 from render.scenes import look, scene_of, still, thing
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
-from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, cuda
+from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
+from rollfilm.render import limits as gpu_limits
 from rollfilm.scene import BodyPoses
 from rollfilm.scene.primitives import box, sphere
 
@@ -154,7 +155,7 @@ def test_a_graph_that_is_replayed_shows_each_new_state(device):
 )
 def test_work_lists_that_overflow_change_nothing(device, reference, poses, monkeypatch, limits):
     for name, value in limits.items():
-        monkeypatch.setattr(cuda, name, value)
+        monkeypatch.setattr(gpu_limits, name, value)
     renderer = BatchRenderer(moving_scene(), NUM_WORLDS, requests(), device=device)
     # the counters start anew in every frame, replayed or not
     for _ in range(3):
@@ -164,7 +165,7 @@ def test_work_lists_that_overflow_change_nothing(device, reference, poses, monke
 
 @pytest.mark.parametrize("views", [1, 3, 5])
 def test_views_in_several_chunks_are_the_same(device, reference, poses, monkeypatch, views):
-    monkeypatch.setattr(cuda, "VISIBILITY_BYTES", views * 8 * 37 * 90)
+    monkeypatch.setattr(gpu_limits, "VISIBILITY_BYTES", views * 8 * 37 * 90)
     assert_same(pictures(worlds(poses, np.arange(NUM_WORLDS)), device), reference)
 
 

@@ -19,6 +19,7 @@ from render.test_outputs import EVERY
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks, cuda
+from rollfilm.render import limits as gpu_limits
 from rollfilm.render.active import Schedule
 from rollfilm.scene import Fog
 from rollfilm.scene.mujoco import load_scene
@@ -139,7 +140,7 @@ def check_stages(renderer, monkeypatch, limits, film=None, states=3):
     device = wp.get_device("cpu")
     monkeypatch.setattr(device, "sm_count", 1)
     for name, value in limits.items():
-        monkeypatch.setattr(cuda, name, value)
+        monkeypatch.setattr(gpu_limits, name, value)
     packed = renderer._packed
     options = getattr(renderer, "options", RenderOptions())
     stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, options)
@@ -196,7 +197,7 @@ def test_stages_film_the_worlds_and_cameras_that_are_due(renderer, monkeypatch, 
     device = wp.get_device("cpu")
     monkeypatch.setattr(device, "sm_count", 1)
     for name, value in limits.items():
-        monkeypatch.setattr(cuda, name, value)
+        monkeypatch.setattr(gpu_limits, name, value)
     packed = renderer._packed
     options = getattr(renderer, "options", RenderOptions())
     stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, device, options)

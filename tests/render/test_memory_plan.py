@@ -11,6 +11,7 @@ from render.moving import moving_scene, random_poses, worlds
 from render.scenes import still
 from rollfilm.errors import MemoryBudgetError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions, WorldLooks, budget, cuda
+from rollfilm.render.batch import group_cameras
 from rollfilm.render.kernels.batch import WorkLists
 from rollfilm.render.kernels.types import SceneData
 
@@ -58,13 +59,80 @@ def test_what_worlds_share_is_counted_as_it_is_packed():
     assert 0.5 * packed < renderer.memory_plan.parts["meshes and textures"] < 2 * packed
 
 
-@pytest.mark.parametrize(("views", "pixels", "geoms", "clusters"), [(1, 64, 3, 0), (7, 1 << 16, 5, 40), (600, 1 << 20, 9, 3000)])
-def test_lists_of_a_gpu_are_counted_as_they_are_allocated(views, pixels, geoms, clusters):
-    lists = cuda._work_lists(views, pixels, geoms, clusters, wp.get_device("cpu"))
-    arrays = [getattr(lists, name) for name in WorkLists.vars if name != "pixel"]
-    assert budget.work_list_bytes(views, pixels, geoms, clusters) == sum(
-        array.size * wp.types.type_size_in_bytes(array.dtype) for array in arrays
-    )
+def bytes_of(arrays):
+    return sum(array.size * wp.types.type_size_in_bytes(array.dtype) for array in arrays)
+
+
+def pipeline_bytes(stages):
+    lists = [getattr(stages._lists, name) for name in WorkLists.vars]
+    return bytes_of([*lists, stages._visibility, stages._outlooks, stages._lamps])
+
+
+class Gpu:
+    """A GPU of which the plan asks nothing else."""
+
+    is_cuda, sm_count = True, 132
+
+    def __init__(self, free_memory):
+        self.free_memory = free_memory
+
+    def __str__(self):
+        return "cuda:0"
+
+
+def gpu_plan(free_memory, num_worlds=5, options=SHADOWS, scene=None):
+    scene = scene or moving_scene()
+    groups = group_cameras([FRONT], [scene.camera("front")])
+    return budget.plan_memory(scene, num_worlds, groups, Gpu(free_memory), 1, options)
+
+
+@pytest.mark.parametrize("scene", [moving_scene, looks_scene])
+@pytest.mark.parametrize("options", [SHADOWS, RenderOptions(samples=4)])
+def test_buffers_of_a_gpu_are_counted_as_they_are_allocated(monkeypatch, scene, options):
+    renderer = renderer_of(5, scene=scene(), options=options)
+    monkeypatch.setattr(renderer._device, "sm_count", 132)
+    packed, plan = renderer._packed, gpu_plan(1 << 40, scene=scene(), options=options)
+    stages = cuda.CudaPipeline(packed.data, renderer._world, renderer._batches, packed.worst_clusters, renderer._device, options)
+    assert plan.parts["visibility"] == pipeline_bytes(stages)
+    assert plan.parts["shadow maps"] == bytes_of([renderer._world.shadow_map])
+    renderer.close()
+
+
+def test_buffers_of_a_gpu_shrink_to_what_is_free():
+    plenty = gpu_plan(1 << 40, 4000)
+    assert (plenty.worlds_at_once, *plenty.views_at_once) == (4000, 4000)
+    sizes = []
+    for cut in (0.999, 0.8, 0.6, 0.5):
+        plan = gpu_plan(int(plenty.total_bytes * cut), 4000)
+        assert plan.total_bytes <= plan.available
+        assert plan.total_bytes > 0.6 * plan.available  # what is there is used
+        sizes.append((plan.worlds_at_once, plan.views_at_once[0]))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1][0] < 4000
+    without = gpu_plan(int(gpu_plan(1 << 40, 4000, RenderOptions()).total_bytes * 0.8), 4000, RenderOptions())
+    assert without.total_bytes <= without.available
+    assert without.views_at_once[0] < 4000
+    with pytest.raises(MemoryBudgetError, match="take fewer worlds"):
+        gpu_plan(1_000_000, 4000)
+
+
+@pytest.mark.parametrize("options", [RenderOptions(), SHADOWS])
+def test_looks_that_enlarge_the_buffers_are_counted(monkeypatch, options):
+    """Translucent geoms take six times the keys."""
+    scene = looks_scene()
+    camera = CameraRequest("front", 300, 400)
+    renderer = renderer_of(scene=scene, options=options, camera=camera)
+    before = renderer._working.num_bytes
+    looks = WorldLooks(geom_rgba={"box": np.full((3, 4), 0.5)})
+    free_memory(monkeypatch, 4 * before)
+    with pytest.raises(MemoryBudgetError, match=r"looks of 3 worlds: .* needed"):
+        renderer.set_looks(looks)
+    assert renderer._working.num_bytes == before
+    free_memory(monkeypatch, 8 * before)
+    renderer.set_looks(looks)
+    keys = sum(size.pixels + size.samples for size in (batch.size for batch in renderer._batches))
+    assert renderer._working.num_bytes == 8 * keys > 5 * before
+    renderer.close()
 
 
 def test_a_batch_whose_shadow_maps_do_not_fit_is_split_and_shows_the_same(monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from rollfilm.render.composite import Composite, SceneSurfaces
+from rollfilm.render.composite import Composite, SceneSurfaces, composite_keys
 from rollfilm.render.faces import LensPlan, plan_lens
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.kernels.features import Features
@@ -21,7 +21,10 @@ from rollfilm.render.scene_data import PackedScene
 from rollfilm.render.shadows import map_side
 from rollfilm.scene import Camera
 
-__all__ = ["CameraBatch", "CameraMember", "exported", "group_cameras", "picture_bytes"]
+__all__ = ["KEY_BYTES", "CameraBatch", "CameraMember", "ViewSize", "exported", "group_cameras", "picture_bytes"]
+
+#: Of what a visibility buffer holds of a pixel or sample.
+KEY_BYTES = 8
 
 
 def picture_bytes(requests: Sequence[CameraRequest], num_worlds: int) -> int:
@@ -67,6 +70,37 @@ def group_cameras(requests: Sequence[CameraRequest], cameras: Sequence[Camera], 
     return list(groups.values())
 
 
+@dataclass(frozen=True)
+class ViewSize:
+    """What the views of a batch take of buffers that they share.
+
+    Attributes:
+        num_views: cameras times worlds.
+        height, width: of a picture, pixels.
+        pixels: keys of one view in a visibility buffer: its own pixels, or those of its lens's faces.
+        samples: keys that its colours take when they are made apart, 0 if they are not.
+    """
+
+    num_views: int
+    height: int
+    width: int
+    pixels: int
+    samples: int
+
+    @classmethod
+    def of(cls, members: Sequence[CameraMember], num_worlds: int, surfaces: SceneSurfaces, options: RenderOptions) -> "ViewSize":
+        """That of cameras which are rendered together."""
+        request, plan = members[0].request, members[0].plan
+        pixels = request.height * request.width if plan is None else plan.num_faces * plan.height * plan.width
+        samples = 0 if plan else composite_keys(request, surfaces, options)
+        return cls(num_worlds * len(members), request.height, request.width, pixels, samples)
+
+    @property
+    def keys(self) -> int:
+        """Of one view, where pixels and samples lie in one buffer after another."""
+        return max(self.pixels, self.samples)
+
+
 @dataclass(frozen=True, eq=False)
 class CameraBatch:
     """Cameras of one size and their pictures in all worlds: view ``v`` is camera ``v // B`` in world ``v % B``.
@@ -77,7 +111,7 @@ class CameraBatch:
         pictures: the arrays that kernels write.
         features: what the shading kernel is specialised for, None if there is nothing for it to do.
         composite: how colours are made where it does not make them.
-        num_views: cameras times worlds.
+        size: what its views take of buffers that batches share.
         layout: what lays out the colours after shading, None where they stay as they are.
         faces: of a bent lens (then there is one camera), the views that its triangles are rasterised to: view ``v`` is face ``v // B`` in
             world ``v % B``. None for others, which are rasterised as they are.
@@ -91,7 +125,7 @@ class CameraBatch:
     pictures: Pictures  # pyright: ignore[reportInvalidTypeForm]
     features: Features | None
     composite: Composite | None
-    num_views: int
+    size: ViewSize
     layout: LayoutStage | None
     faces: "ViewBatch | None"  # pyright: ignore[reportInvalidTypeForm]
     num_faces: int
@@ -118,8 +152,8 @@ class CameraBatch:
         views.lens = _pack_lenses(members, device)
         views.num_worlds, views.num_geoms = num_worlds, data.geom_body.shape[0]
         views.height, views.width, views.scale, views.lod_pixels = height, width, 1.0, options.lod_pixels
-        num_views = num_worlds * len(members)
-        pictures, switches = _allocate_pictures(request, num_views, bound or {}, device)
+        size = ViewSize.of(members, num_worlds, packed.surfaces, options)
+        pictures, switches = _allocate_pictures(request, size.num_views, bound or {}, device)
         features = Features(
             **switches,
             textures=packed.has_textures,
@@ -144,7 +178,7 @@ class CameraBatch:
         faces = None if plan is None else _pack_faces(plan, views, device)
         num_faces = plan.num_faces if plan else 0
         side = map_side(options, height, width)
-        return cls(tuple(members), views, pictures, plain, composite, num_views, stage, faces, num_faces, features, side, outputs)
+        return cls(tuple(members), views, pictures, plain, composite, size, stage, faces, num_faces, features, side, outputs)
 
     def lenses(self) -> dict[str, tuple[NDArray[np.float32], ...]]:
         """fx, fy, cx and cy of each camera by name, each (B,), or (1,) where all worlds have the same; on the host."""
@@ -160,7 +194,8 @@ class CameraBatch:
         if "alpha" in groups:
             surfaces = replace(surfaces, translucent=True)
         plain, composite = _passes(self.members[0], self.views, asked, surfaces, options)
-        return replace(self, features=plain, composite=composite)
+        size = ViewSize.of(self.members, self.views.num_worlds, surfaces, options)
+        return replace(self, features=plain, composite=composite, size=size)
 
     @property
     def shadowed(self) -> bool:
@@ -168,11 +203,9 @@ class CameraBatch:
         return any(part is not None and bool(part.shadows) for part in (self.features, self.composite and self.composite.features))
 
     @property
-    def keys(self) -> int:
-        """Keys that a view takes in a visibility buffer."""
-        if self.faces:
-            return self.num_faces * self.views.face_size
-        return max(self.views.height * self.views.width, self.composite.keys if self.composite else 0)
+    def num_views(self) -> int:
+        """Cameras times worlds."""
+        return self.size.num_views
 
     def frames(self) -> dict[str, CameraFrames]:
         """The pictures by camera, as views of the arrays that kernels write."""

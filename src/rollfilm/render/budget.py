@@ -7,21 +7,16 @@ import warp as wp
 
 from rollfilm.errors import MemoryBudgetError
 from rollfilm.memory import available_memory_bytes, format_bytes
-from rollfilm.render.batch import CameraMember, picture_bytes
-from rollfilm.render.composite import SceneSurfaces, composite_keys
+from rollfilm.render.batch import CameraMember, ViewSize, picture_bytes
+from rollfilm.render.composite import SceneSurfaces
 from rollfilm.render.deform import deforming_bytes
-from rollfilm.render.kernels.batch import CLUSTER, SEGMENTS
-from rollfilm.render.kernels.types import CLUSTER_SIZE
-from rollfilm.render.limits import MAX_CLUSTERS, MAX_SMALL, MAX_TILES, VISIBILITY_BYTES
 from rollfilm.render.options import RenderOptions
-from rollfilm.render.shadows import map_bytes, map_side, worlds_at_once
+from rollfilm.render.scene_data import worst_clusters
+from rollfilm.render.working import Maps, Working, plan_working
 from rollfilm.scene import Scene
 
-__all__ = ["MemoryPlan", "plan_memory", "require_free", "work_list_bytes", "world_bytes"]
+__all__ = ["MemoryPlan", "free_bytes", "plan_memory", "require_free", "world_bytes"]
 
-_KEY_BYTES = 8
-#: Of a pixel in the list of those that show meshes, on CUDA.
-_LISTED_BYTES = 4
 #: Of a geom, camera or light in one world: a position and a rotation, float32.
 _PLACE_BYTES = 48
 #: Of a vertex, with normal and texture coordinates, and of a triangle, with its corners once more.
@@ -39,18 +34,26 @@ class MemoryPlan:
         num_worlds: B.
         parts: bytes of each part by name, the largest first.
         available: bytes that were free on the device before any were taken, None where nobody knows.
-        worlds_at_once: how many worlds have shadow maps at once: a batch whose maps do not fit is rendered in groups of so many. All of
-            them where there are no shadows.
-        views_at_once: for each group of cameras of one size, on a GPU how many pictures share the visibility buffer at once: a batch of
-            more is rendered in chunks of so many. On the CPU one for each thread.
+        working: of it, what stages hand on to one another.
     """
 
     device: str
     num_worlds: int
     parts: dict[str, int]
     available: int | None
-    worlds_at_once: int
-    views_at_once: tuple[int, ...]
+    working: Working
+
+    @property
+    def worlds_at_once(self) -> int:
+        """How many worlds have shadow maps at once: a batch whose maps do not fit is rendered in groups of so many. All of them where
+        there are no shadows."""
+        return self.working.maps_at_once
+
+    @property
+    def views_at_once(self) -> tuple[int, ...]:
+        """For each group of cameras of one size, on a GPU how many pictures share the visibility buffer at once: a batch of more is
+        rendered in chunks of so many. On the CPU one for each thread."""
+        return self.working.views_at_once
 
     @property
     def total_bytes(self) -> int:
@@ -81,16 +84,6 @@ def scene_bytes(scene: Scene) -> int:
     return meshes + sum(_TEXEL_BYTES * texture.pixels.size // 3 for texture in scene.textures)
 
 
-def work_list_bytes(most_views: int, most_pixels: int, num_geoms: int, worst_clusters: int) -> int:
-    """Bytes of a GPU's lists of work but that of pixels (``_work_lists`` of the CUDA pipeline)."""
-    worst = max(1, most_views * worst_clusters)
-    cluster = min(worst * (CLUSTER_SIZE // CLUSTER), MAX_CLUSTERS // SEGMENTS)
-    small = min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS)
-    tile = min(most_pixels // 16 + 4096, MAX_TILES) // SEGMENTS
-    entries = 16 * cluster + 12 * small + 12 * max(1, small // 4) + 16 * tile
-    return most_views * (64 * num_geoms + 20) + SEGMENTS * entries + 4 * 5 * SEGMENTS * 32
-
-
 def plan_memory(
     scene: Scene,
     num_worlds: int,
@@ -118,26 +111,33 @@ def plan_memory(
     requests = [member.request for group in groups for member in group]
     plans = [member.plan for group in groups for member in group if member.plan is not None]
     each_world = num_worlds * world_bytes(scene, len(requests))
-    visibility, views_at_once = _visibility(scene, num_worlds, groups, device, num_threads, options)
     parts = {
         "pictures": picture_bytes(requests, num_worlds) - given,
-        "visibility": visibility,
         "poses and what deforms": each_world,
         "meshes and textures": scene_bytes(scene),
         "rays of lenses": sum(plan.ray.nbytes + plan.pixel.nbytes for plan in plans),
     }
-    available = int(device.free_memory) if device.is_cuda else available_memory_bytes()
-    at_once = num_worlds
-    sides = [map_side(options, request.height, request.width) for request in requests if "rgb" in request.outputs]
-    casting = sum(light.cast_shadow for light in scene.lights) if options.shadows and sides else 0
-    if casting:
-        left = None if available is None else available - sum(parts.values())
-        at_once = worlds_at_once(num_worlds, casting, max(sides), is_cuda=device.is_cuda, left=left)
-        parts["shadow maps"] = map_bytes(at_once, casting, max(sides))
+    available = free_bytes(device)
+    surfaces = SceneSurfaces.of(scene)
+    working = plan_working(
+        scene,
+        [ViewSize.of(group, num_worlds, surfaces, options) for group in groups],
+        device,
+        num_threads=num_threads,
+        maps=Maps.of(scene, num_worlds, groups, options),
+        worst=worst_clusters(scene),
+        left=None if available is None else available - sum(parts.values()),
+    )
+    parts |= {"visibility": working.num_bytes, "shadow maps": working.map_bytes}
     ordered = dict(sorted(parts.items(), key=lambda part: -part[1]))
-    plan = MemoryPlan(str(device), num_worlds, ordered, available, at_once, views_at_once)
+    plan = MemoryPlan(str(device), num_worlds, ordered, available, working)
     _require_fit(plan, (parts["pictures"] + each_world) / num_worlds)
     return plan
+
+
+def free_bytes(device: wp.Device) -> int | None:
+    """Bytes that are free on ``device``, None where nobody knows."""
+    return int(device.free_memory) if device.is_cuda else available_memory_bytes()
 
 
 def require_free(num_bytes: int, what: str, device: wp.Device) -> None:
@@ -146,30 +146,11 @@ def require_free(num_bytes: int, what: str, device: wp.Device) -> None:
     Raises:
         MemoryBudgetError: they do not.
     """
-    available = int(device.free_memory) if device.is_cuda else available_memory_bytes()
+    available = free_bytes(device)
     if available is not None and num_bytes > available:
         raise MemoryBudgetError(
             f"{what}: {format_bytes(num_bytes)} of memory are needed and {format_bytes(available)} are available; take fewer worlds"
         )
-
-
-def _visibility(
-    scene: Scene, num_worlds: int, groups: Sequence[Sequence[CameraMember]], device: wp.Device, num_threads: int, options: RenderOptions
-) -> tuple[int, tuple[int, ...]]:
-    """Bytes of the visibility buffers, with a GPU's lists, and how many views share them at once."""
-    surfaces = SceneSurfaces.of(scene)
-    plain = [_visibility_pixels(group[0]) for group in groups]
-    composite = [0 if group[0].plan else composite_keys(group[0].request, surfaces, options) for group in groups]
-    views = [num_worlds * len(group) for group in groups]
-    if not device.is_cuda:
-        return num_threads * _KEY_BYTES * (sum(plain) + sum(composite)), tuple(min(num_threads, count) for count in views)
-    keys = [max(p, k) for p, k in zip(plain, composite, strict=True)]
-    chunks = [max(1, min(v, VISIBILITY_BYTES // (_KEY_BYTES * n))) for n, v in zip(keys, views, strict=True)]
-    most_pixels = max(n * count for n, count in zip(keys, chunks, strict=True))
-    listed = max(_LISTED_BYTES * n * count for n, count in zip(plain, chunks, strict=True))
-    worst = sum(-(-len(scene.meshes[geom.mesh].levels[0].triangles) // CLUSTER_SIZE) for geom in scene.geoms if geom.mesh >= 0)
-    lists = work_list_bytes(max(chunks), most_pixels, len(scene.geoms), worst)
-    return _KEY_BYTES * most_pixels + listed + lists, tuple(chunks)
 
 
 def _require_fit(plan: MemoryPlan, bytes_a_world: float) -> None:
@@ -183,9 +164,3 @@ def _require_fit(plan: MemoryPlan, bytes_a_world: float) -> None:
         f"{format_bytes(plan.available)} are available; take fewer worlds or smaller images ({parts}; "
         + (f"about {fit} worlds fit)" if fit else "not even one world fits)")
     )
-
-
-def _visibility_pixels(member: CameraMember) -> int:
-    """Pixels that a view is rasterised to: its own, or those of its lens's faces."""
-    plan = member.plan
-    return member.request.height * member.request.width if plan is None else plan.num_faces * plan.height * plan.width

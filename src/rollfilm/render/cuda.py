@@ -1,19 +1,19 @@
 """Rendering on a GPU: the stages over chunks of views, recorded once as a CUDA graph and replayed."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import warp as wp
 
+from rollfilm.render import limits
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.composite import Composite
 from rollfilm.render.deform import Deformation
-from rollfilm.render.kernels.batch import CLUSTER, MEDIUM, SEGMENTS, SMALL, WorkLists, cull, raster_small, raster_tiles, select_triangles
+from rollfilm.render.gpu_buffers import plan_buffers
+from rollfilm.render.kernels.batch import MEDIUM, SEGMENTS, SMALL, WorkLists, cull, raster_small, raster_tiles, select_triangles
 from rollfilm.render.kernels.composite_column import composite_kernel
 from rollfilm.render.kernels.kept_batch import KeptStages, kept_sections
-from rollfilm.render.kernels.lamps import LAMP
 from rollfilm.render.kernels.lens import lens_kernel
-from rollfilm.render.kernels.outlook import Outlook, outlook_kernel
+from rollfilm.render.kernels.outlook import outlook_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
 from rollfilm.render.kernels.shade_ground import ground_kernel
 from rollfilm.render.kernels.shade_meshes import mesh_kernel
@@ -26,8 +26,7 @@ from rollfilm.render.kernels.shadow_batch import (
     raster_small_casters,
     select_casters,
 )
-from rollfilm.render.kernels.types import CLUSTER_SIZE, EMPTY_KEY, Lens, SceneData, ViewBatch, WorldData
-from rollfilm.render.limits import MAX_CLUSTERS, MAX_SMALL, MAX_TILES, VISIBILITY_BYTES
+from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, ViewBatch, WorldData
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.shadows import view_runs, world_groups
 
@@ -36,44 +35,11 @@ __all__ = ["CudaPipeline"]
 #: Groups of threads for each multiprocessor: more than can run at once, so that the next takes over where one had little to do.
 GROUPS = 64
 SHADE_GROUPS = 64
-#: Pixels of a column that one thread shades at most: one bit of an integer each.
-MAX_ROWS = 32
-
-
-def _segments(capacity: int, dtype: Any, device: wp.Device) -> wp.array:
-    """A work list: every segment holds ``capacity`` entries."""
-    return wp.empty((SEGMENTS, max(1, capacity)), dtype=dtype, device=device)
-
-
-def _column(views: ViewBatch, count: int, device: wp.Device) -> int:  # pyright: ignore[reportInvalidTypeForm]
-    """Pixels of a column for each thread: long columns share more work, short ones keep a small batch spread over the whole GPU."""
-    most = min(MAX_ROWS, max(1, count * views.height * views.width // (device.sm_count * 4096)))
-    return -(-views.height // -(-views.height // most))  # all of a length, nearly
-
-
-def _listed(views: ViewBatch, count: int, rows: int) -> int:  # pyright: ignore[reportInvalidTypeForm]
-    """Pixels that a segment of the list of ``count`` views must hold: all that those warps count which list there."""
-    warps = -(-count * -(-views.height // rows) * views.width // 32)
-    return -(-warps // SEGMENTS) * 32 * rows
 
 
 def _groups(for_each: int, device: wp.Device) -> int:
     """Groups of threads, as many for each segment of a list."""
     return -(-for_each * device.sm_count // SEGMENTS) * SEGMENTS
-
-
-def _work_lists(most_views: int, most_pixels: int, num_geoms: int, worst_clusters: int, device: wp.Device) -> WorkLists:
-    """All lists but that of pixels."""
-    lists = WorkLists()
-    lists.placed = wp.empty((most_views, num_geoms), dtype=wp.mat44, device=device)
-    lists.lens = wp.empty(most_views, dtype=Lens, device=device)
-    worst = max(1, most_views * worst_clusters)
-    lists.cluster = _segments(min(worst * (CLUSTER_SIZE // CLUSTER), MAX_CLUSTERS // SEGMENTS), wp.vec4i, device)
-    lists.small = _segments(min(worst * CLUSTER_SIZE, MAX_SMALL // SEGMENTS), wp.vec3i, device)
-    lists.medium = _segments(lists.small.shape[1] // 4, wp.vec3i, device)
-    lists.tile = _segments(min(most_pixels // 16 + 4096, MAX_TILES) // SEGMENTS, wp.vec4i, device)
-    lists.count = wp.zeros((5, SEGMENTS, 32), dtype=int, device=device)
-    return lists
 
 
 class CudaPipeline:
@@ -88,22 +54,30 @@ class CudaPipeline:
         device: wp.Device,
         options: RenderOptions,
         deformation: Deformation | None = None,
+        *,
+        visibility_bytes: int | None = None,
     ) -> None:
         self._scene, self._world, self._batches, self._device, self._options = scene, world, batches, device, options
         self._deformation = deformation
-        self._chunks = [max(1, min(b.num_views, VISIBILITY_BYTES // (8 * b.keys))) for b in batches]
-        most_pixels = max(n * b.keys for n, b in zip(self._chunks, batches, strict=True))
-        most_views = max(*self._chunks, world.shadow_map.shape[0])  # a map takes a row of the lists, as a view does
-        num_geoms = world.geom_position.shape[1]
+        buffers = plan_buffers(
+            [batch.size for batch in batches],
+            num_maps=world.shadow_map.shape[0],
+            num_geoms=world.geom_position.shape[1],
+            num_lights=scene.light_spot.shape[0],
+            worst_clusters=worst_clusters,
+            num_multiprocessors=device.sm_count,
+            visibility_bytes=limits.VISIBILITY_BYTES if visibility_bytes is None else visibility_bytes,
+        )
+        self._chunks, self._columns = buffers.views_at_once, buffers.columns
         # comes and goes empty: shading clears what it has seen
-        self._visibility = wp.full(most_pixels, EMPTY_KEY, dtype=wp.uint64, device=device)
-        self._lists = lists = _work_lists(most_views, most_pixels, num_geoms, worst_clusters, device)
-        self._columns = [_column(b.views, n, device) for b, n in zip(batches, self._chunks, strict=True)]
-        listed = [_listed(b.views, n, rows) for b, n, rows in zip(batches, self._chunks, self._columns, strict=True)]
-        lists.pixel = wp.empty((SEGMENTS, max(listed)), dtype=int, device=device)
+        self._visibility = wp.full(buffers.others["visibility"][0], EMPTY_KEY, dtype=wp.uint64, device=device)
+        self._lists = lists = WorkLists()
+        for name, (shape, dtype) in buffers.lists.items():
+            setattr(lists, name, wp.empty(shape, dtype=dtype, device=device))
+        self._outlooks, self._lamps = (
+            wp.empty(shape, dtype=dtype, device=device) for shape, dtype in (buffers.others["outlooks"], buffers.others["lamps"])
+        )
         self._triangles = ((lists.small, lists.count[SMALL]), (lists.medium, lists.count[MEDIUM]))
-        self._outlooks = wp.empty(most_views, dtype=Outlook, device=device)
-        self._lamps = wp.empty((most_views, LAMP * max(1, scene.light_spot.shape[0])), dtype=float, device=device)
         # a graph for each set of batches that are filmed together; None where that set was only launched so far
         self._graphs: dict[tuple[bool, ...], wp.Graph | None] = {}
 

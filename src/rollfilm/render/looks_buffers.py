@@ -1,6 +1,6 @@
 """Looks on a device: arrays (B, n) in the place of those that all worlds share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,8 +113,13 @@ class LookBuffers:
         clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in self._scene.meshes]
         return max(clusters, default=0) * sum(geom.mesh >= 0 for geom in self._scene.geoms)
 
-    def apply(self, looks: WorldLooks, rows: NDArray[np.int64]) -> bool:
+    def apply(self, looks: WorldLooks, rows: NDArray[np.int64], growth: Callable[[frozenset[str], int], int]) -> bool:
         """Give the worlds ``rows`` (k,) these looks, and what they do not name the scene's.
+
+        Args:
+            looks: of all worlds.
+            rows: which get them.
+            growth: bytes that pipelines take more where worlds have these groups of their own, which take so many bytes themselves.
 
         Returns:
             Whether arrays were allocated, so that whoever holds the structures must take them anew.
@@ -127,7 +132,10 @@ class LookBuffers:
         fresh = {group for group in self._used(looks, found) if group not in self._mirrors}
         own_lenses = bool({"camera_fov_y_rad", "camera_intrinsics"} & set(found))
         needed = sum(self._world_bytes(group) for group in fresh) + (own_lenses and self._lenses is None) * LENS_BYTES * len(self._cameras)
-        require_free(self._num_worlds * needed, f"looks of {self._num_worlds} worlds", self._device)
+        taken = self._num_worlds * needed
+        if fresh:
+            taken += max(0, growth(self.groups | fresh, taken))
+        require_free(taken, f"looks of {self._num_worlds} worlds", self._device)
         for group in fresh:
             everyone = self._values(group, WorldLooks(), {}, np.arange(self._num_worlds))
             self._mirrors[group] = {name: _Mirror.make(values, self._device, tail) for name, (values, tail) in everyone.items()}

@@ -13,9 +13,9 @@ from rollfilm.cores import available_cores
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.geometry import extrinsic_cv, intrinsic_cv_from_lens, quat_from_matrix, world_from_camera_gl
 from rollfilm.render.active import Schedule
-from rollfilm.render.batch import CameraBatch, exported, group_cameras
+from rollfilm.render.batch import CameraBatch, ViewSize, exported, group_cameras
 from rollfilm.render.bound import bind_outputs
-from rollfilm.render.budget import MemoryPlan, plan_memory
+from rollfilm.render.budget import MemoryPlan, free_bytes, plan_memory
 from rollfilm.render.composite import SceneSurfaces, require_pinhole, require_samples
 from rollfilm.render.cpu import CpuPipeline
 from rollfilm.render.device import resolve_device
@@ -29,7 +29,8 @@ from rollfilm.render.poses import PoseBuffer
 from rollfilm.render.request import CameraRequest
 from rollfilm.render.scene_checks import require_sound
 from rollfilm.render.scene_data import pack_placements, pack_scene, pack_subtrees
-from rollfilm.render.shadows import allocate_maps, map_side
+from rollfilm.render.shadows import allocate_maps
+from rollfilm.render.working import Maps, Working, plan_working
 from rollfilm.scene import BodyPoses, Camera, PoseSource, Scene
 
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ class BatchRenderer:
         self._placements = pack_placements([thing.placement for thing in (*self._cameras, *scene.lights)], self._device, num_worlds)
         self._schedule = Schedule(num_worlds, [request.every for request in self._requests], self._device)
         self._world = self._allocate_world()
-        sides = [map_side(options, request.height, request.width) for request in self._requests if "rgb" in request.outputs]
-        casting = len(packed.casting) if options.shadows and sides else 0
-        allocate_maps(self._world, num_worlds, self._plan.worlds_at_once, casting, max(sides, default=0), self._device)
+        maps, at_once = Maps.of(scene, num_worlds, groups, options), self._plan.worlds_at_once
+        self._maps = replace(maps, fewest=at_once)
+        allocate_maps(self._world, num_worlds, at_once, maps.num_lights, maps.side, self._device)
         self._poses = PoseBuffer(num_worlds, scene.bodies.names, self._device)
         self._bodies = self._pack_bodies()
         self._batches = [
@@ -114,6 +115,7 @@ class BatchRenderer:
         if packed.deformation is not None:
             self._looks.own_meshes = packed.deformation.geom_mesh
         self._num_threads, self._options = num_threads, options
+        self._working = self._plan.working
         self._pipeline = self._make_pipeline()
         self._frames = self._export_frames()
         self._states = exported(self._schedule.states)
@@ -207,7 +209,8 @@ class BatchRenderer:
             )
         if looks.num_worlds not in (None, self._num_worlds):
             raise InvalidArgumentError(f"looks are for {looks.num_worlds} worlds; this renderer films {self._num_worlds}")
-        if self._looks.apply(looks, np.flatnonzero(mask)):
+        if self._looks.apply(looks, np.flatnonzero(mask), self._growth):
+            self._working = self._working_with(self._looks.groups)
             self._pipeline.close()
             del self._pipeline  # its memory is free before that of the next is taken
             self._batches = [batch.with_own(self._looks.groups, self._packed.surfaces, self._options) for batch in self._batches]
@@ -251,9 +254,38 @@ class BatchRenderer:
             # to take in all its kernels takes 0.1 s, which the first picture of a CPU need not wait for
             from rollfilm.render.cuda import CudaPipeline
 
-            worst = self._looks.worst_clusters if "mesh" in self._looks.groups else self._packed.worst_clusters
-            return CudaPipeline(data, self._world, self._batches, worst, self._device, self._options, self._packed.deformation)
+            return CudaPipeline(
+                data,
+                self._world,
+                self._batches,
+                self._worst_clusters(self._looks.groups),
+                self._device,
+                self._options,
+                self._packed.deformation,
+                visibility_bytes=self._working.visibility_bytes,
+            )
         return CpuPipeline(data, self._world, self._batches, self._num_threads, self._options, self._packed.deformation)
+
+    def _worst_clusters(self, groups: frozenset[str]) -> int:
+        return self._looks.worst_clusters if "mesh" in groups else self._packed.worst_clusters
+
+    def _working_with(self, groups: frozenset[str], taken: int = 0) -> Working:
+        """What a pipeline takes in the place of this one where worlds have ``groups`` of their own, for which ``taken`` bytes go away."""
+        surfaces, free, now = self._packed.surfaces, free_bytes(self._device), self._working
+        if "alpha" in groups:
+            surfaces = replace(surfaces, translucent=True)
+        return plan_working(
+            self._scene,
+            [ViewSize.of(batch.members, self._num_worlds, surfaces, self._options) for batch in self._batches],
+            self._device,
+            num_threads=self._num_threads,
+            maps=self._maps,
+            worst=self._worst_clusters(groups),
+            left=None if free is None else free - taken + now.num_bytes + now.map_bytes,
+        )
+
+    def _growth(self, groups: frozenset[str], taken: int) -> int:
+        return self._working_with(groups, taken).num_bytes - self._working.num_bytes
 
     def _allocate_world(self) -> WorldData:  # pyright: ignore[reportInvalidTypeForm]
         world = WorldData()

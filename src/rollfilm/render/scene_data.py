@@ -14,7 +14,7 @@ from rollfilm.render.kernels.place import FIXED, TARGET_BODY, TARGET_BODY_COM, T
 from rollfilm.render.kernels.types import CLUSTER_SIZE, MAX_GEOMS, MAX_TRIANGLES, SceneData
 from rollfilm.scene import Follow, Mesh, Placement, Scene, Texture
 
-__all__ = ["PackedScene", "pack_placements", "pack_scene", "pack_subtrees"]
+__all__ = ["PackedScene", "pack_placements", "pack_scene", "pack_subtrees", "worst_clusters"]
 
 _FOLLOW = {
     Follow.FIXED: FIXED,
@@ -38,7 +38,7 @@ class PackedScene:
         casting: the lights that cast shadows.
         units: on CUDA the images that ``data`` has handles of; they live as long as this.
         deformation: what puts deforming meshes where the bodies are, None where the scene has none.
-        worst_clusters: clusters that one view draws if it sees every mesh at its finest level.
+        worst_clusters: see the function.
     """
 
     data: SceneData  # pyright: ignore[reportInvalidTypeForm]
@@ -277,7 +277,6 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
     data.near, data.far = scene.near_m, scene.far_m
     data.extent = scene.extent_m
     _pack_atmosphere(data, scene)
-    clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
     return PackedScene(
         data=data,
         has_textures=bool(used),
@@ -287,8 +286,14 @@ def pack_scene(scene: Scene, device: wp.Device, num_worlds: int = 1) -> PackedSc
         casting=tuple(i for i, light in enumerate(scene.lights) if light.cast_shadow),
         units=units,
         deformation=Deformation(data, scene, num_worlds, device) if scene.deforming else None,
-        worst_clusters=sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0),
+        worst_clusters=worst_clusters(scene),
     )
+
+
+def worst_clusters(scene: Scene) -> int:
+    """Clusters that one view draws if it sees every mesh at its finest level."""
+    clusters = [-(-len(mesh.levels[0].triangles) // CLUSTER_SIZE) for mesh in scene.meshes]
+    return sum(clusters[geom.mesh] for geom in scene.geoms if geom.mesh >= 0)
 
 
 def pack_placements(placements: list[Placement], device: wp.Device, num_worlds: int) -> Placements:  # pyright: ignore[reportInvalidTypeForm]
