@@ -88,7 +88,7 @@ def _overview_table(manifest: dict[str, Any], episodes: list[dict[str, Any]]) ->
     table.add_row("status", f"{manifest['status']}, {manifest['run']['ended'] or manifest['run']['started']}")
     ended = Counter(line["ended"] for line in episodes)
     table.add_row("episodes", f"{len(episodes)}" + (f" ({', '.join(f'{n} {how}' for how, n in ended.items())})" if episodes else ""))
-    known = [line["success"] for line in episodes if line["success"] is not None and line["ended"] in ("terminated", "truncated")]
+    known = [line["success"] for line in episodes if line["success"] is not None and line["ended"] not in ("cut", "failed")]
     table.add_row("success", f"{sum(known)}/{len(known)} at the end" if known else "not known")
     table.add_row("kept", f"{sum(line['kept'] for line in episodes)} (keep: {manifest['keep']})")
     if episodes:

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
+    from rollfilm.record.batch import FinalBatch, ResetBatch, StateBatch, StepBatch
     from rollfilm.record.manifest import EnvDescription
     from rollfilm.record.options import Keep, RecorderOptions
     from rollfilm.record.reading import EpisodeRows, Recording
@@ -17,6 +17,7 @@ __all__ = [
     "EnvDescription",
     "Episode",
     "EpisodeRows",
+    "FinalBatch",
     "Keep",
     "Outcome",
     "Receipt",
@@ -36,7 +37,7 @@ __all__ = [
 
 # PyAV and h5py take a while to load, and files of this folder are of use without them.
 _HOME = {
-    "batch": ("ResetBatch", "StateBatch", "StepBatch"),
+    "batch": ("FinalBatch", "ResetBatch", "StateBatch", "StepBatch"),
     "manifest": ("EnvDescription",),
     "options": ("Keep", "RecorderOptions"),
     "reading": ("EpisodeRows", "Recording"),

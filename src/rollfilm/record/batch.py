@@ -1,18 +1,18 @@
 """What is handed to a recorder: the rows of a batch of worlds. B is the number of worlds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.host import host_array
-from rollfilm.record.ring import FrameSlot, Picture
+from rollfilm.record.ring import Picture
 from rollfilm.record.sink import Episode, StateRow, StepRow
 from rollfilm.render.frames import Frames
 
-__all__ = ["ResetBatch", "StateBatch", "StepBatch"]
+__all__ = ["FinalBatch", "ResetBatch", "StateBatch", "StepBatch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class StateBatch:
     """One state of all worlds.
 
     Attributes:
-        frames: the pictures of this state.
+        frames: the pictures of this state; may be empty where no episode is filmed.
         state_count: the environment's counter of its state; frames of another state are refused.
         observation: (B, ...), an array or nested mappings of arrays.
         env_states: ManiSkill's layout, ``{"actors": {name: (B, 13)}, "articulations": {name: (B, 13 + 2 dof)}}``.
@@ -53,17 +53,19 @@ class ResetBatch:
         state: after the reset.
         worlds: those in which an episode begins.
         episode_index: int (B,).
-        episode_seed: int (B,), the seed that made each episode, or None.
+        episode_seed: (B,), the seed that made each episode, None for one that has none; or None for all.
         run_seed: the seed that was given to the environment, from which it derives those; None if they are the same.
         reset_kwargs: of each world, what else ``reset`` needs to make its episode again; None for nothing.
+        filmed: whether the episodes get pictures.
     """
 
     state: StateBatch
     worlds: Sequence[int]
     episode_index: NDArray[np.integer]
-    episode_seed: NDArray[np.integer] | None = None
+    episode_seed: Sequence[int | None] | NDArray[np.integer] | None = None
     run_seed: int | None = None
     reset_kwargs: Sequence[Mapping[str, Any]] | None = None
+    filmed: bool = True
 
     @classmethod
     def of_env(cls, env: Any, observation: Any, worlds: Sequence[int], run_seed: int) -> Self:
@@ -79,13 +81,31 @@ class ResetBatch:
 
     def episode(self, world: int) -> Episode:
         """The episode that begins in a world."""
+        seed = None if self.episode_seed is None else self.episode_seed[world]
         return Episode(
             index=int(self.episode_index[world]),
-            seed=None if self.episode_seed is None else int(self.episode_seed[world]),
+            seed=None if seed is None else int(seed),
             world=world,
             run_seed=self.run_seed,
             reset_kwargs={} if self.reset_kwargs is None else self.reset_kwargs[world],
+            filmed=self.filmed,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class FinalBatch:
+    """The last states of episodes in worlds that an environment has already reset when it hands out a step.
+
+    Attributes:
+        state: what these worlds were in before that; other rows mean nothing.
+        worlds: those that were reset.
+        missing: what of the last state nobody can tell any more, among ``"pictures"``, ``"observation"`` and ``"env_states"``: the rows
+            hold something else in its place, and the episodes' lines say so.
+    """
+
+    state: StateBatch
+    worlds: Sequence[int]
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +120,11 @@ class StepBatch:
         success: bool (B,) after the step, or None where the environment does not say.
         success_known: bool (B,), of which worlds it says so; None for all.
         elapsed_steps: int (B,), how many steps the environment counts in each episode, to be compared; None to trust.
+        fail: bool (B,) after the step, or None where the environment does not say.
+        fail_known: bool (B,), of which worlds it says so; None for all.
+        ends: bool (B,), which episodes end with this step; None for those that are terminated or truncated. One that is, and goes on,
+            ends when :meth:`Recorder.end` says so.
+        final: the last states of worlds whose ``state`` shows the next episode already.
     """
 
     state: StateBatch
@@ -110,6 +135,10 @@ class StepBatch:
     success: Any = None
     success_known: Any = None
     elapsed_steps: Any = None
+    fail: Any = None
+    fail_known: Any = None
+    ends: Any = None
+    final: FinalBatch | None = None
 
     @classmethod
     def of_env(cls, env: Any, actions: Any, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Self:
@@ -124,6 +153,8 @@ class StepBatch:
             success=infos.get("success"),
             success_known=infos.get("_success"),
             elapsed_steps=infos.get("elapsed_steps"),
+            fail=infos.get("fail"),
+            fail_known=infos.get("_fail"),
         )
 
     def on_host(self) -> "StepBatch":
@@ -141,25 +172,38 @@ class StepBatch:
             success=fetch(self.success),
             success_known=fetch(self.success_known),
             elapsed_steps=fetch(self.elapsed_steps),
+            fail=fetch(self.fail),
+            fail_known=fetch(self.fail_known),
+            ends=fetch(self.ends),
+            final=None if self.final is None else replace(self.final, state=self.final.state.on_host()),
         )
 
     def success_of(self, world: int) -> bool | None:
         """Whether the world is in success; None where the environment does not say."""
-        if self.success is None or (self.success_known is not None and not self.success_known[world]):
-            return None
-        return bool(self.success[world])
+        return _said_of(self.success, self.success_known, world)
 
-    def row(self, world: int, slot: FrameSlot, cameras: Sequence[str]) -> StepRow:
+    def missing_of(self, world: int) -> tuple[str, ...]:
+        """What there is no record of for the state of the world after the step."""
+        return self.final.missing if self.final is not None and world in self.final.worlds else ()
+
+    def row(self, world: int, pictures: Mapping[str, Picture]) -> StepRow:
         """The part of one world."""
-        pictures = {camera: slot.picture(camera, world) for camera in cameras}
+        state = self.final.state if self.final is not None and world in self.final.worlds else self.state
         return StepRow(
             action=_map(lambda a: np.asarray(a[world], np.float32), self.actions),
             reward=float(self.rewards[world]),
             terminated=bool(self.terminated[world]),
             truncated=bool(self.truncated[world]),
             success=self.success_of(world),
-            after=self.state.row(world, pictures),
+            after=state.row(world, pictures),
+            fail=_said_of(self.fail, self.fail_known, world),
         )
+
+
+def _said_of(values: Any, known: Any, world: int) -> bool | None:
+    if values is None or (known is not None and not known[world]):
+        return None
+    return bool(values[world])
 
 
 def _map(function: Any, tree: Any) -> Any:

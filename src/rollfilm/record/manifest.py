@@ -101,7 +101,7 @@ class Manifest:
             "files": {
                 "episodes": layout.episodes.name,
                 "videos": "videos/<camera>/episode_<episode>.mp4",
-                "overview": layout.overview.name if options.overview else None,
+                "overview": layout.overview.name if options.overview and options.pictures else None,
                 "trajectory": trajectory if options.trajectory else None,
             },
             "versions": package_versions(),
@@ -192,12 +192,15 @@ def append_episode(layout: Layout, episode: Episode, outcome: Outcome, *, kept: 
 
 
 def read_episodes(layout: Layout) -> list[dict[str, Any]]:
-    """The finished episodes in the order of their index. A last line that a killed process left half written is not one.
+    """The finished episodes in the order of their index; of several lines the last one counts, as after a discard.
+
+    A last line that a killed process left half written is not one.
 
     Raises:
         RecordingError: a line in the middle cannot be read, or lacks a field.
     """
-    return sorted(_lines(layout.episodes), key=lambda line: line["episode"])
+    lines = {line["episode"]: line for line in _lines(layout.episodes)}
+    return sorted(lines.values(), key=lambda line: line["episode"])
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ class RecorderOptions:
         overwrite: delete a recording that is in the folder.
         fps: of playback; None for the control rate, so that videos play in real time.
         video: how videos are encoded.
+        pictures: film; if not, the environment needs no camera and there are no videos.
         overview: write a video of all worlds.
         trajectory: write ManiSkill's h5 and json.
         encoder_threads: None for one a core.
@@ -41,6 +42,7 @@ class RecorderOptions:
     overwrite: bool = False
     fps: float | None = None
     video: VideoOptions = field(default_factory=VideoOptions)
+    pictures: bool = True
     overview: bool = True
     trajectory: bool = True
     encoder_threads: int | None = None

@@ -118,6 +118,10 @@ class OverviewVideo:
         """Append the pictures of all worlds; those in ``framed`` get a green border."""
         self._video.write(slot, lambda: self._grid.compose(slot.arrays[self._camera], framed))
 
-    def finish(self) -> Future[None]:
-        """Finish the file."""
-        return self._video.finish()
+    def finish(self, path: Path | None = None) -> Future[None]:
+        """Finish the file, under another name if one is given."""
+        return self._video.finish(path)
+
+    def discard(self) -> Future[None]:
+        """Throw the file away."""
+        return self._video.discard()

@@ -36,9 +36,9 @@ class PooledVideo:
         self.frames_submitted += 1
         self._worker.tasks.put(lambda: self._encode(slot, picture))
 
-    def finish(self) -> Future[None]:
-        """No picture follows: the file gets its name. The future tells when, or what went wrong."""
-        return self._end(self._finish)
+    def finish(self, path: Path | None = None) -> Future[None]:
+        """No picture follows: the file gets its name, or that of ``path``. The future tells when, or what went wrong."""
+        return self._end(lambda: self._finish(path))
 
     def discard(self) -> Future[None]:
         """Throw the video away."""
@@ -72,10 +72,11 @@ class PooledVideo:
         finally:
             slot.release()
 
-    def _finish(self) -> None:
+    def _finish(self, path: Path | None) -> None:
         if self._error is not None:
             raise self._error
         if self._writer is not None:
+            self._writer.path = path or self._writer.path
             try:
                 self._writer.close()
             except RollfilmError as error:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -20,11 +21,12 @@ from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, d
 from rollfilm.record.options import RecorderOptions
 from rollfilm.record.overview import OverviewVideo
 from rollfilm.record.pool import EncoderPool
-from rollfilm.record.ring import FrameRing
+from rollfilm.record.ring import FrameRing, FrameSlot, Picture
 from rollfilm.record.sink import Ended, Sink
 from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
 from rollfilm.record.sinks.video import VideoSink
 from rollfilm.record.track import EndedEpisode, Track
+from rollfilm.render.frames import Frames
 
 __all__ = ["Recorder"]
 
@@ -61,9 +63,11 @@ class Recorder:
         self._env = env
         self._options = options or RecorderOptions()
         self._layout = Layout(Path(output_dir))
-        self._sizes = {camera.name: (camera.height, camera.width) for camera in env.cameras}
+        self._sizes = {camera.name: (camera.height, camera.width) for camera in env.cameras if self._options.pictures}
         self._tracks: dict[int, Track] = {}
         self._ended: deque[EndedEpisode] = deque()
+        self._last_ended: dict[int, EndedEpisode] = {}
+        self._clips: list[Future[None]] = []
         self._closed = False
         self.timings = {"encode": 0.0, "write": 0.0}
         self.num_pictures = 0
@@ -78,7 +82,7 @@ class Recorder:
             # the buffers first: where they do not fit into memory, no thread has been started
             self._ring = FrameRing(self._sizes, env.num_envs, self._options.buffered_steps)
             self._pool = EncoderPool(self._options.encoder_threads)
-            self._overview = self._open_overview(self.frame_rate) if self._options.overview else None
+            self._overview = self._open_overview() if self._options.overview and self._sizes else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
         except BaseException:
             self._undo()
@@ -110,24 +114,25 @@ class Recorder:
         worlds = [int(world) for world in batch.worlds]
         for world in worlds:
             if world in self._tracks:
-                self._end(world, "cut")
+                self._end(world, self._tracks[world].flagged or "cut")
         for_overview = self._overview is not None and self._overview.num_frames == 0
+        filmed = worlds if batch.filmed and self._sizes else []
         with timed(self.timings, "encode"):
-            slot = self._ring.take(batch.state.frames, None if for_overview else worlds)
+            slot = self._ring.take(batch.state.frames, None if for_overview else filmed) if for_overview or filmed else None
         try:
-            if for_overview and self._overview is not None:
+            if for_overview and self._overview is not None and slot is not None:
                 self._overview.add(slot)
             state = batch.state.on_host()
             with timed(self.timings, "write"):
                 for world in worlds:
-                    episode = batch.episode(world)
-                    self._tracks[world] = Track(episode)
-                    row = state.row(world, {camera: slot.picture(camera, world) for camera in self._sizes})
+                    track = self._tracks[world] = Track(batch.episode(world))
+                    row = state.row(world, self._pictures(track, slot))
                     for sink in self._sinks:
-                        sink.on_reset(episode, row)
-            self.num_pictures += len(worlds) * len(self._sizes)
+                        sink.on_reset(track.episode, row)
+            self.num_pictures += len(filmed) * len(self._sizes)
         finally:
-            slot.release()
+            if slot is not None:
+                slot.release()
         self._settle()
 
     def on_step(self, batch: StepBatch) -> None:
@@ -141,18 +146,90 @@ class Recorder:
         self._check_state(batch.state)
         batch = batch.on_host()
         worlds = list(self._tracks)
+        filmed = [world for world, track in self._tracks.items() if track.episode.filmed and self._sizes]
         with timed(self.timings, "encode"):
-            slot = self._ring.take(batch.state.frames, None if self._overview is not None else worlds)
+            slot = self._take(batch, None if self._overview is not None else filmed) if self.needs_pictures else None
         try:
-            if self._overview is not None:
+            if self._overview is not None and slot is not None:
                 self._overview.add(slot, [world for world in range(self._env.num_envs) if batch.success_of(world)])
             with timed(self.timings, "write"):
                 for world in worlds:
                     self._append(world, batch, slot)
-            self.num_pictures += len(worlds) * len(self._sizes)
+            self.num_pictures += len(filmed) * len(self._sizes)
         finally:
-            slot.release()
+            if slot is not None:
+                slot.release()
         self._settle()
+
+    @property
+    def needs_pictures(self) -> bool:
+        """Whether a step needs frames: an episode in flight is filmed, or all worlds are."""
+        return self._overview is not None or any(track.episode.filmed and self._sizes for track in self._tracks.values())
+
+    def in_flight(self, world: int) -> int | None:
+        """How many steps the episode in a world has had so far; None if none is in flight there."""
+        track = self._tracks.get(world)
+        return None if track is None else track.steps
+
+    def end(self, worlds: Sequence[int]) -> None:
+        """End the episodes in flight in some worlds as they are: they count as complete, and are kept as others are.
+
+        One that the environment ended with its last step is ``terminated`` or ``truncated``, any other ``stopped``.
+
+        Raises:
+            RecordingError: a file cannot be written.
+        """
+        for world in worlds:
+            if (track := self._tracks.get(int(world))) is not None:
+                self._end(int(world), track.flagged or "stopped")
+        self._settle()
+
+    def discard(self, world: int) -> bool:
+        """Throw away the episode that the last step of a world belonged to, also if that step ended it.
+
+        Its files are deleted and its line in ``episodes.jsonl`` says so. A line that stands there already is followed by another one,
+        which counts. Further steps of the world are not recorded before its next reset.
+
+        Returns:
+            Whether there was such an episode.
+
+        Raises:
+            RecordingError: a file cannot be written or deleted.
+        """
+        track = self._tracks.get(world)
+        if track is not None and track.steps:
+            self._end(world, track.flagged or "cut", keep=False)
+        elif world not in self._last_ended:
+            return False
+        ended = self._last_ended.pop(world)
+        ended.notes["discarded"] = True
+        if ended.written:
+            self.num_kept -= ended.keep
+            ended.keep = False
+            self._write_line(ended)
+        ended.keep = False
+        self._settle()
+        return True
+
+    def begin_clip(self, frames: Frames) -> None:
+        """Begin a video of all worlds with the pictures of the current state; steps follow until :meth:`end_clip`."""
+        if self._overview is None and self._sizes:
+            self._overview = self._open_overview()
+            with timed(self.timings, "encode"):
+                slot = self._ring.take(frames)
+            self._overview.add(slot)
+            slot.release()
+
+    def end_clip(self, path: Path | None) -> None:
+        """Finish the video of all worlds that is in the making, the overview too, under the name ``path``; None throws it away."""
+        if self._overview is not None:
+            self._clips.append(self._overview.discard() if path is None else self._overview.finish(path))
+            self._overview = None
+
+    @property
+    def clip_frames(self) -> int:
+        """Frames of the video of all worlds that is in the making, 0 if there is none."""
+        return 0 if self._overview is None else self._overview.num_frames
 
     def close(self, error: BaseException | None = None) -> None:
         """Close every file. Episodes in flight are cut, or failed if an ``error`` is given that is not Ctrl-C.
@@ -176,18 +253,20 @@ class Recorder:
         problems: list[Exception] = []
         for world in list(self._tracks):
             with _collect(problems):
-                self._end(world, "failed" if failed else "cut", f"{type(error).__name__}: {error}" if failed else None)
+                flagged = self._tracks[world].flagged
+                ended = flagged if flagged is not None else "failed" if failed else "cut"
+                self._end(world, ended, f"{type(error).__name__}: {error}" if ended == "failed" else None)
             if world in self._tracks:  # nobody could say whether it stays
                 with _collect(problems):
                     self._end(world, "failed", f"{type(problems[-1]).__name__}: {problems[-1]}")
         with timed(self.timings, "encode"):
-            overview = self._overview.finish() if self._overview is not None else None
+            self.end_clip(self._layout.overview)
             self._pool.close()
         with _collect(problems):
             self._settle(everything=True)
-        with _collect(problems):
-            if overview is not None:
-                overview.result()
+        for clip in self._clips:
+            with _collect(problems):
+                clip.result()
         with timed(self.timings, "write"):
             for sink in self._sinks:
                 with _collect(problems):
@@ -213,6 +292,8 @@ class Recorder:
                 self._layout.root.rmdir()
 
     def _check_cameras(self) -> None:
+        if not self._options.pictures:
+            return
         without = [camera.name for camera in self._env.cameras if "rgb" not in camera.outputs]
         if without or not self._env.cameras:
             what = f"camera {without[0]!r} has no rgb output" if without else "the environment has no camera"
@@ -231,6 +312,8 @@ class Recorder:
     def _check_state(self, state: StateBatch) -> None:
         if self._closed:
             raise RecordingError(f"the recording in {self._layout.root} is closed; make a new recorder")
+        if not state.frames and not self.needs_pictures:
+            return
         if state.frames.state_count != state.state_count:
             raise StaleFramesError(
                 f"the frames show state {state.frames.state_count}, the environment is in state {state.state_count}; "
@@ -240,9 +323,21 @@ class Recorder:
         if missing:
             raise RecordingError(f"frames came without camera {missing[0]!r}; there are {', '.join(state.frames)}")
 
-    def _open_overview(self, fps: Fraction) -> OverviewVideo:
+    def _open_overview(self) -> OverviewVideo:
         camera, (height, width) = next(iter(self._sizes.items()))
-        return OverviewVideo(self._layout.overview, self._pool, camera, (self._env.num_envs, height, width), fps, self._options.video)
+        shape = (self._env.num_envs, height, width)
+        return OverviewVideo(self._layout.overview, self._pool, camera, shape, self.frame_rate, self._options.video)
+
+    def _take(self, batch: StepBatch, worlds: Sequence[int] | None) -> FrameSlot:
+        slot = self._ring.take(batch.state.frames, worlds)
+        if batch.final is not None:
+            slot.replace(batch.final.state.frames, batch.final.worlds)
+        return slot
+
+    def _pictures(self, track: Track, slot: FrameSlot | None) -> dict[str, Picture]:
+        if slot is None or not track.episode.filmed:
+            return {}
+        return {camera: slot.picture(camera, track.episode.world) for camera in self._sizes}
 
     def _make_sinks(self) -> Iterator[Sink]:
         yield VideoSink(self._layout, self._pool, self._sizes, self.frame_rate, self._options.video)
@@ -260,14 +355,15 @@ class Recorder:
             )
             yield ManiSkillSink(self._layout, info)
 
-    def _append(self, world: int, batch: StepBatch, slot: Any) -> None:
+    def _append(self, world: int, batch: StepBatch, slot: FrameSlot | None) -> None:
         track = self._tracks[world]
-        row = batch.row(world, slot, tuple(self._sizes))
+        row = batch.row(world, self._pictures(track, slot))
         if row.success is None and self._options.keep == "success":
             raise InvalidArgumentError(
                 'keep="success" needs to know what succeeded, and infos["success"] does not say; give keep="all" or a function'
             )
-        track.count(row.reward, row.success)
+        track.count(row)
+        track.missing_at_end = batch.missing_of(world)
         if batch.elapsed_steps is not None and int(batch.elapsed_steps[world]) != track.steps:
             raise RecordingError(
                 f"world {world}: the environment counts {int(batch.elapsed_steps[world])} steps in episode {track.episode.index}, "
@@ -275,15 +371,16 @@ class Recorder:
             )
         for sink in self._sinks:
             sink.on_step(track.episode, row)
-        if row.terminated or row.truncated:
-            self._end(world, "terminated" if row.terminated else "truncated")
+        if track.flagged is not None if batch.ends is None else batch.ends[world]:
+            self._end(world, track.flagged or "stopped")
 
-    def _end(self, world: int, ended: Ended, error: str | None = None) -> None:
+    def _end(self, world: int, ended: Ended, error: str | None = None, *, keep: bool = True) -> None:
         track = self._tracks[world]
         outcome = track.outcome(ended, error)
-        keep = ended != "failed" and self._options.keeps(track.episode, outcome)
+        keep = keep and ended != "failed" and self._options.keeps(track.episode, outcome)
         del self._tracks[world]
-        ended_episode = EndedEpisode(track.episode, outcome, keep, [])
+        notes = {"missing_at_end": list(track.missing_at_end)} if track.missing_at_end else {}
+        ended_episode = self._last_ended[world] = EndedEpisode(track.episode, outcome, keep, [], notes)
         problems: list[Exception] = []
         for sink in self._sinks:
             with _collect(problems):
@@ -309,7 +406,8 @@ class Recorder:
         if not ended.keep:
             self._layout.remove_episode(ended.episode.index)
         files = {name: value for receipt in ended.receipts for name, value in receipt.entry.items()} if ended.keep else {}
-        append_episode(self._layout, ended.episode, ended.outcome, kept=ended.keep, files=files)
+        append_episode(self._layout, ended.episode, ended.outcome, kept=ended.keep, files=files | ended.notes)
+        ended.written = True
         self.num_kept += ended.keep
 
 

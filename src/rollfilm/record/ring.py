@@ -55,6 +55,14 @@ class FrameSlot:
             else:
                 np.take(host_array(source), list(order), axis=0, out=target[: len(self._rows)], mode="clip")
 
+    def replace(self, frames: Frames, worlds: Sequence[int]) -> None:
+        """Put other pictures of ``worlds`` in the place of theirs, where it holds them."""
+        for name, target in self.arrays.items():
+            source = host_array(frames[name].rgb)
+            for world in worlds:
+                if world in self._rows:
+                    target[self._rows[world]] = source[world]
+
     def picture(self, camera: str, world: int) -> "Picture":
         """The picture of one camera in one world."""
         return Picture(self, camera, self._rows[world])

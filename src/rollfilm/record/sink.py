@@ -12,7 +12,7 @@ from rollfilm.record.ring import Picture
 
 __all__ = ["Ended", "Episode", "Outcome", "Receipt", "Sink", "StateRow", "StepRow"]
 
-Ended = Literal["terminated", "truncated", "cut", "failed"]
+Ended = Literal["terminated", "truncated", "stopped", "cut", "failed"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Episode:
         world: the world that it runs in.
         run_seed: the seed that was given to the environment, from which it derives ``seed``; None if they are the same.
         reset_kwargs: what else the environment's ``reset`` needs to make it again, as JSON.
+        filmed: whether its states have pictures.
     """
 
     index: int
@@ -32,6 +33,7 @@ class Episode:
     world: int
     run_seed: int | None = None
     reset_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    filmed: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class StateRow:
     Attributes:
         observation: what the policy saw, an array or nested mappings of arrays, without the batch axis.
         env_states: ManiSkill's ``{"actors": {name: (13,)}, "articulations": {name: (13 + 2 dof,)}}``, or empty.
-        pictures: the picture of each camera.
+        pictures: the picture of each camera; empty if the episode is not filmed.
     """
 
     observation: Any
@@ -59,6 +61,7 @@ class StepRow:
         terminated, truncated: whether the episode ended with this step.
         success: of the state after the step; None where the environment does not say, which is not False.
         after: the state after the step.
+        fail: whether the environment says that the task has failed; None where it does not say.
     """
 
     action: NDArray[np.float32]
@@ -67,6 +70,7 @@ class StepRow:
     truncated: bool
     success: bool | None
     after: StateRow
+    fail: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,8 @@ class Outcome:
     """How an episode ended.
 
     Attributes:
-        ended: ``"terminated"`` or ``"truncated"`` by the environment; ``"cut"`` when the recording was closed or the world
-            reset before that; ``"failed"`` by an error.
+        ended: ``"terminated"`` or ``"truncated"`` by the environment; ``"stopped"`` by whoever drives it, who asked that the episode
+            be kept as it is; ``"cut"`` when the recording was closed or the world reset before that; ``"failed"`` by an error.
         success: at the last step; None where the environment does not say, which is not False.
         success_once: at any step; None where the environment never said.
         steps: T, the number of steps; there are T + 1 states and T + 1 frames.
@@ -92,8 +96,8 @@ class Outcome:
 
     @property
     def complete(self) -> bool:
-        """Whether the environment ended the episode, so that it is there from its first to its last frame."""
-        return self.ended in ("terminated", "truncated")
+        """Whether it was ended on purpose, by the environment or by who drives it, so that it is there from its first to its last frame."""
+        return self.ended in ("terminated", "truncated", "stopped")
 
 
 @dataclass(frozen=True, eq=False)

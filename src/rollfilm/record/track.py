@@ -1,29 +1,38 @@
 """Episodes between their first frame and their line in ``episodes.jsonl``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from rollfilm.record.sink import Ended, Episode, Outcome, Receipt
+from rollfilm.record.sink import Ended, Episode, Outcome, Receipt, StepRow
 
 __all__ = ["EndedEpisode", "Track"]
 
 
 @dataclass
 class Track:
-    """An episode in flight."""
+    """An episode in flight.
+
+    Attributes:
+        flagged: whether the environment said with the last step that the episode ends.
+        missing_at_end: what there is no record of for the last state.
+    """
 
     episode: Episode
     steps: int = 0
     episode_return: float = 0.0
     success: bool | None = None
     success_once: bool | None = None
+    flagged: Ended | None = None
+    missing_at_end: tuple[str, ...] = ()
 
-    def count(self, reward: float, success: bool | None) -> None:
+    def count(self, row: StepRow) -> None:
         """Add a step."""
         self.steps += 1
-        self.episode_return += reward
-        self.success = success
-        if success is not None:
-            self.success_once = bool(self.success_once) or success
+        self.flagged = "terminated" if row.terminated else "truncated" if row.truncated else None
+        self.episode_return += row.reward
+        self.success = row.success
+        if row.success is not None:
+            self.success_once = bool(self.success_once) or row.success
 
     def outcome(self, ended: Ended, error: str | None = None) -> Outcome:
         """How it ended, if it ends now."""
@@ -32,12 +41,14 @@ class Track:
 
 @dataclass
 class EndedEpisode:
-    """An episode whose files are on their way."""
+    """An episode whose files are on their way, or there."""
 
     episode: Episode
     outcome: Outcome
     keep: bool
     receipts: list[Receipt]
+    notes: dict[str, Any] = field(default_factory=dict)
+    written: bool = False
 
     @property
     def settled(self) -> bool:

@@ -10,6 +10,7 @@ who ended first. HDF5 itself gives no such promise: a process killed inside a wr
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from rollfilm.errors import RecordingError
 from rollfilm.record.hdf5 import writing_hdf5
@@ -30,6 +32,11 @@ __all__ = ["ManiSkillSink", "TrajectoryInfo", "assemble_trajectories"]
 
 #: Leaves that ManiSkill stores compressed.
 _COMPRESSED = ("rgb", "depth", "seg")
+
+#: What an environment may say of a step, or not; while an episode runs, 0, 1 or this.
+_FLAGS = ("success", "fail")
+_UNKNOWN = 2
+_KNOWN = "_known"
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,8 @@ class TrajectoryInfo:
 class _OpenEpisode:
     states: RowSpool
     steps: RowSpool
-    entry: dict[str, Any] = field(default_factory=dict)
+    fail: bool | None = None
+    known: Counter[str] = field(default_factory=Counter)
 
     def close(self) -> None:
         self.states.close()
@@ -66,7 +74,9 @@ class _OpenEpisode:
 class ManiSkillSink:
     """Writes ``trajectory.<obs mode>.<control mode>.<backend>.h5`` and ``.json``.
 
-    Only complete episodes are written: the format has no word for one that was cut.
+    Only complete episodes are written: the format has no word for one that was cut. Where the environment says of some steps alone
+    whether the task has succeeded (or failed), ``success_known`` (``fail_known``) of bool (T,) stands beside ``success``, which is false
+    where it is not known.
 
     Args:
         layout: where the files go.
@@ -92,9 +102,12 @@ class ManiSkillSink:
             "truncated": np.asarray(row.truncated, bool),
             "rewards": np.asarray(row.reward, np.float32),
         }
-        if row.success is not None:
-            leaves["success"] = np.asarray(row.success, bool)
-        self._open[episode.world].steps.append(leaves)
+        rows = self._open[episode.world]
+        rows.fail = row.fail
+        for name, said in (("success", row.success), ("fail", row.fail)):
+            leaves[name] = np.asarray(_UNKNOWN if said is None else said, np.uint8)
+            rows.known[name] += said is not None
+        rows.steps.append(leaves)
         self._append_state(episode, row.after)
 
     def on_episode_end(self, episode: Episode, outcome: Outcome, *, keep: bool) -> Receipt:
@@ -130,11 +143,11 @@ class ManiSkillSink:
         path = self._layout.segment(episode.index)
         with _naming(path), _whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
             group = file.create_group(_group_name(episode.index), track_order=True)
-            group.attrs["json"] = json.dumps(self._json_entry(episode, outcome))
-            for spool in (rows.states, rows.steps):
-                _write_rows(group, spool)
+            group.attrs["json"] = json.dumps(self._json_entry(episode, outcome, rows.fail))
+            _write_rows(group, rows.states, {})
+            _write_rows(group, rows.steps, rows.known)
 
-    def _json_entry(self, episode: Episode, outcome: Outcome) -> dict[str, Any]:
+    def _json_entry(self, episode: Episode, outcome: Outcome, fail: bool | None) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "episode_id": episode.index,
             "episode_seed": episode.seed,
@@ -146,6 +159,8 @@ class ManiSkillSink:
             entry["run_seed"] = episode.run_seed
         if outcome.success is not None:
             entry["success"] = outcome.success
+        if fail is not None:
+            entry["fail"] = fail
         return entry
 
 
@@ -186,16 +201,27 @@ def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
     return path
 
 
-def _write_rows(group: h5py.Group, spool: RowSpool) -> None:
+def _write_rows(group: h5py.Group, spool: RowSpool, known: Mapping[str, int]) -> None:
     targets = {}
     for name, (dtype, shape) in spool.layout.items():
+        if name in _FLAGS:
+            continue
         parent_name, _, leaf = name.rpartition("/")
         parent = _require_group(group, parent_name)
         compression = {"compression": "gzip", "compression_opts": 5} if leaf in _COMPRESSED else {}
         targets[name] = parent.create_dataset(leaf, (spool.count, *shape), dtype, **compression)
+    for flag, count in known.items():
+        for name in (flag,) * (count > 0) + (flag + _KNOWN,) * (0 < count < spool.count):
+            targets[name] = group.create_dataset(name, (spool.count,), bool)
     for start, block in spool.blocks():
         for name, target in targets.items():
-            target[start : start + len(block)] = block[name]
+            target[start : start + len(block)] = _column(block, name)
+
+
+def _column(block: NDArray, name: str) -> NDArray:
+    if name in _FLAGS:
+        return block[name] == 1
+    return block[name.removesuffix(_KNOWN)] != _UNKNOWN if name.removesuffix(_KNOWN) in _FLAGS else block[name]
 
 
 def _require_group(group: h5py.Group, path: str) -> h5py.Group:

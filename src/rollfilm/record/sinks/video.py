@@ -42,10 +42,10 @@ class VideoSink:
                 raise RecordingError(f"cannot make the folder {folder}: {error.strerror or error}") from error
 
     def on_reset(self, episode: Episode, first: StateRow) -> None:
-        """Open one video a camera."""
+        """Open one video a camera, if the episode is filmed."""
         self._open[episode.world] = {
             camera: self._pool.open(self._layout.video(camera, episode.index), size, self._fps, self._options)
-            for camera, size in self._sizes.items()
+            for camera, size in (self._sizes.items() if episode.filmed else ())
         }
         self._write(episode, first)
 
