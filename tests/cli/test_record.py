@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import rollfilm
 from recorded_files import decode, lines
 from rollfilm.cli import main
 from rollfilm.cli.cameras import parse_cameras
@@ -46,6 +47,19 @@ def test_the_command_writes_everything_and_says_what_to_open(tmp_path):
     assert manifest["run"]["command"].startswith("rollfilm record counting --num-envs 3")
     assert (manifest["cameras"]["front"]["width"], manifest["cameras"]["front"]["height"]) == (32, 16)
     assert decode(tmp_path / "demo" / "videos" / "front" / "episode_000000.mp4").shape == (4, 16, 32, 3)
+
+
+def test_the_environment_is_asked_for_as_the_command_says(monkeypatch, tmp_path, capsys):
+    asked = []
+
+    def refuse(task, **options):
+        asked.append(options)
+        raise InvalidArgumentError("enough")
+
+    monkeypatch.setattr(rollfilm, "make", refuse)
+    for words in ([], ["--randomize"]):
+        assert main(["record", "pick-cube", "--out", str(tmp_path / "demo"), *words]) == 2
+    assert [options["randomize"] for options in asked] == [False, True]
 
 
 def test_zero_kept_episodes_are_said(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import rollfilm.envs
-from rollfilm.errors import InvalidArgumentError
-from rollfilm.render import HeadlightRange, LooksConfig, WorldLooks, randomize
+from rollfilm.errors import InvalidArgumentError, NotFoundError
+from rollfilm.render import CameraRange, HeadlightRange, LightRange, LooksConfig, RenderOptions, WorldLooks
 from rollfilm.scene import light_names
 
 pytestmark = pytest.mark.robots
@@ -50,17 +50,62 @@ def test_frames_show_looks_at_once(make_env):
     np.testing.assert_array_equal(pictures(env), before)
 
 
-def test_looks_drawn_from_the_seeds_of_episodes_are_those_of_the_episode(make_env):
-    env = make_env(num_envs=3, cameras=SMALL)
-    config = LooksConfig(headlight=HeadlightRange(diffuse=((0, 0, 0), (1, 1, 1))))
+def only(world):
+    return np.arange(3) == world
+
+
+@pytest.mark.parametrize("randomize", [True, LooksConfig(headlight=HeadlightRange(diffuse=((0, 0, 0), (1, 1, 1))))], ids=["own", "mine"])
+def test_an_episode_looks_the_same_wherever_it_runs(make_env, randomize):
+    env = make_env(num_envs=3, cameras=SMALL, randomize=randomize)
     env.reset(seed=0)
-    env.set_looks(randomize(config, env.engine.scene, env.episode_seed))
     shown = pictures(env)
+    assert (shown[0] != shown[1]).any(axis=-1).mean() > 0.5
     env.reset(seed=0, options={"episode_index": np.array([2, 1, 0])})
-    env.set_looks(randomize(config, env.engine.scene, env.episode_seed))
     np.testing.assert_array_equal(pictures(env), shown[::-1])
-    assert (shown[0] != shown[1]).any()
-    env.set_looks(WorldLooks())  # environments are shared by tests
+    env.reset(options={"episode_index": np.array([1, 1, 1]), "reset_mask": only(2)})
+    np.testing.assert_array_equal(pictures(env), shown[[2, 1, 1]])
+    env.reset(seed=1)
+    assert (pictures(env) != shown).any(axis=-1).mean() > 0.5
+    alone = make_env(num_envs=1, cameras=SMALL, randomize=randomize)
+    alone.reset(seed=0, options={"episode_index": np.array([2])})
+    np.testing.assert_array_equal(pictures(alone), shown[2:])
+
+
+def test_a_reset_observes_the_new_looks(make_env):
+    env = make_env(num_envs=3, obs_mode="rgb", cameras=SMALL, randomize=True)
+    observation, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(observation["rgb"]["front"], pictures(env))
+    assert (observation["rgb"]["front"][0] != observation["rgb"]["front"][1]).any(axis=-1).mean() > 0.5
+    later, *_ = env.step(np.zeros((3, 8)))
+    assert (later["rgb"]["front"] != observation["rgb"]["front"]).any(axis=-1).mean() < 0.5  # looks last as long as the episode
+    plain = make_env(num_envs=3, cameras=SMALL)
+    plain.reset(seed=0)
+    np.testing.assert_array_equal(env.episode_seed, plain.episode_seed)
+    np.testing.assert_array_equal(env.state_vector()[:, 26:29], plain.state_vector()[:, 26:29])  # the goal is where it would be
+
+
+def test_looks_that_cannot_be_are_refused_at_once():
+    wrist = LooksConfig(cameras=(CameraRange(("wrist",), turn_rad=0.1),))
+    for randomize, error, message in (
+        (wrist, NotFoundError, "camera 'wrist', which is not filmed; filmed are: front"),
+        (LooksConfig(lights=(LightRange(("sun",), off=0.5),)), NotFoundError, "sun"),
+        (3, InvalidArgumentError, "randomize is 3; give True"),
+    ):
+        with pytest.raises(error, match=message):
+            rollfilm.make("pick-cube", cameras={"front": (8, 8)}, randomize=randomize)
+    for options in ({"randomize": True}, {"render": RenderOptions(samples=4)}):
+        with pytest.raises(InvalidArgumentError, match="films no camera"):
+            rollfilm.make("pick-cube", **options)
+    with pytest.raises(InvalidArgumentError, match="render is 'mujoco'; give"):
+        rollfilm.make("pick-cube", cameras={"front": (8, 8)}, render="mujoco")
+
+
+def test_pictures_are_drawn_as_asked_for(make_env):
+    plain, smooth = make_env(num_envs=1, cameras=SMALL), make_env(num_envs=1, cameras=SMALL, render=RenderOptions(samples=4))
+    for env in (plain, smooth):
+        env.reset(seed=0)
+    assert smooth.render_options == RenderOptions(samples=4)
+    assert (pictures(plain) != pictures(smooth)).any(axis=-1).mean() > 0.05
 
 
 def test_an_environment_without_cameras_has_no_looks(make_env):

@@ -55,6 +55,8 @@ class Record:
     """cpu or cuda:0"""
     control_mode: str = "pd_joint_delta_pos"
     """what the actions mean, in ManiSkill's names"""
+    randomize: tyro.conf.FlagCreatePairsOff[bool] = False
+    """let episodes look different: colours, lights and cameras, drawn by lot from the seed of each"""
     overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
     """delete the recording that is in the folder"""
     fps: float | None = None
@@ -80,6 +82,7 @@ class Record:
             num_envs=self.num_envs,
             cameras=cameras,
             control_mode=self.control_mode,
+            randomize=self.randomize,
             engine=self.engine,
             device=self.device,
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 from rollfilm.arguments import require_integer
 from rollfilm.errors import InvalidArgumentError, NotFoundError
+from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
+from rollfilm.render.randomize import LooksConfig
 from rollfilm.render.request import CameraRequest
 
 __all__ = ["OBS_MODES", "REWARD_MODES", "EnvConfig", "camera_requests", "config_from_options"]
@@ -36,6 +38,8 @@ class EnvConfig:
         engine: the name of a physics engine.
         num_threads: threads of the engine; None for all cores.
         device: where pictures are rendered, ``"cpu"`` or ``"cuda:0"``.
+        render: how they are drawn, as ``RenderOptions.mujoco_look()``.
+        randomize: what looks different from episode to episode, drawn by lot from the episode's seed; True for the task's own choice.
         robot_path: where the robot's model is, if not where :func:`rollfilm.envs.robots.robot_folder` looks.
     """
 
@@ -51,6 +55,8 @@ class EnvConfig:
     engine: str = "mujoco"
     num_threads: int | None = None
     device: str = "cpu"
+    render: RenderOptions = DEFAULT_OPTIONS
+    randomize: LooksConfig | bool = False
     robot_path: str | None = None
 
     def __post_init__(self) -> None:
@@ -68,6 +74,12 @@ class EnvConfig:
         for name in ("engine", "device", "control_mode"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}; it must be a name")
+        if not isinstance(self.render, RenderOptions):
+            raise InvalidArgumentError(f"render is {self.render!r}; give rollfilm.render.RenderOptions, as RenderOptions.mujoco_look()")
+        if not isinstance(self.randomize, bool | LooksConfig):
+            raise InvalidArgumentError(
+                f"randomize is {self.randomize!r}; give True for the task's own choice, or a LooksConfig"
+            )
 
     @property
     def substeps(self) -> int:
@@ -117,7 +129,7 @@ def camera_requests(config: EnvConfig, model_cameras: Sequence[str]) -> tuple[Ca
 
     Raises:
         NotFoundError: a name is not among ``model_cameras``.
-        InvalidArgumentError: a camera twice, a size out of range, or no camera where pictures are observed.
+        InvalidArgumentError: a camera twice, a size out of range, or no camera where pictures are observed or are to look otherwise.
     """
     cameras = config.cameras
     if cameras is None and config.obs_mode == "rgb":
@@ -133,4 +145,7 @@ def camera_requests(config: EnvConfig, model_cameras: Sequence[str]) -> tuple[Ca
         raise InvalidArgumentError(f"the cameras {names} hold a name twice; each camera may be asked for once")
     if config.obs_mode == "rgb" and not [request for request in requests if "rgb" in request.outputs]:
         raise InvalidArgumentError("obs_mode='rgb' needs a camera with the output 'rgb'; name one in cameras, or leave cameras out")
+    for name in ("render", "randomize"):
+        if getattr(config, name) not in (False, DEFAULT_OPTIONS) and not requests:
+            raise InvalidArgumentError(f"{name} came, but this environment films no camera; make it with cameras={{'front': (256, 256)}}")
     return requests

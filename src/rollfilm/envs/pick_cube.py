@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rollfilm.engines.protocol import EngineState
 from rollfilm.envs.controllers import CONTROL_MODES, Controller, EEDeltaPose, JointDeltaPos
 from rollfilm.envs.kinematics import SerialChain
+from rollfilm.envs.pick_cube_looks import pick_cube_looks
 from rollfilm.envs.pick_cube_scene import CUBE_HALF_SIZE_M, GRIPPER_RANGE_M, ROBOT_BASE, build_pick_cube_model
 from rollfilm.envs.task import InitialState, Observation
 from rollfilm.geometry import quat_rotate
@@ -44,6 +45,7 @@ class PickCube:
     max_episode_steps = 100
     control_modes = CONTROL_MODES
     max_reward = 5.0
+    looks = staticmethod(pick_cube_looks)
 
     def __init__(self, *, robot_path: str | Path | None = None, physics_frequency_hz: int = 500):
         self.model = build_pick_cube_model(robot_path, physics_frequency_hz)

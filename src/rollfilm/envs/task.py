@@ -1,5 +1,6 @@
 """What a task is: a model, its initial states, and what a state means. No physics, no rendering, no episodes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.engines.protocol import EngineState
+from rollfilm.render.randomize import LooksConfig
 
 __all__ = ["InitialState", "Observation", "Task"]
 
@@ -44,6 +46,10 @@ class Task(Protocol):
 
     def initial_state(self, rng: np.random.Generator) -> InitialState:
         """Draw the initial state of one world."""
+        ...
+
+    def looks(self, filmed: Sequence[str]) -> LooksConfig:
+        """What may look different from episode to episode, where cameras of these names are filmed."""
         ...
 
     def control(self, control_mode: str, actions: NDArray[np.float64], state: EngineState) -> NDArray[np.float64]:

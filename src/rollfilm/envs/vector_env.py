@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from rollfilm.engines import engine_class
 from rollfilm.engines.protocol import Engine, EngineState
 from rollfilm.envs.config import EnvConfig, camera_requests
+from rollfilm.envs.episode_looks import EpisodeLooks
 from rollfilm.envs.seeds import EpisodeSeeds
 from rollfilm.envs.task import Observation, Task
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 from rollfilm.host import host_array
 from rollfilm.render.frames import Frames
 from rollfilm.render.looks import WorldLooks
+from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest
 
 __all__ = ["TaskVectorEnv"]
@@ -41,7 +43,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
 
     Raises:
         InvalidArgumentError: an option has a value that is not allowed.
-        NotFoundError: the control mode, engine or a camera is unknown.
+        NotFoundError: the control mode, engine, a camera, or what ``randomize`` names is unknown.
     """
 
     def __init__(self, task: Task, config: EnvConfig):
@@ -70,6 +72,10 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         self._terminated = np.zeros(self.num_envs, dtype=np.bool_)
         self._truncated = np.zeros(self.num_envs, dtype=np.bool_)
         self._seeds = EpisodeSeeds(self.num_envs)
+        self._episode_looks: EpisodeLooks | None = None
+        if config.randomize:
+            own = task.looks([request.name for request in self.cameras]) if config.randomize is True else config.randomize
+            self._episode_looks = EpisodeLooks(own, self.engine.scene, self.cameras)
         self._renderer: Any = None
         self._frames: Frames | None = None
         # worlds whose pictures are of an older state, and the last state that this was known of
@@ -107,6 +113,11 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         return self.config.control_frequency_hz
 
     @property
+    def render_options(self) -> RenderOptions:
+        """How pictures are drawn."""
+        return self.config.render
+
+    @property
     def state_count(self) -> int:
         """Grows with every change of state; the frames of this state carry it."""
         return self.engine.state_count
@@ -117,7 +128,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         Args:
             seed: begins a run: an integer of 0 or more; or one each world (a sequence of B, None for a world that keeps its own), whose
                 episodes are then counted by themselves. None goes on with the run. An episode's initial state is a function of the
-                run's seed and of the episode's index in it alone.
+                run's seed and of the episode's index in it alone, and so are its looks (``EnvConfig.randomize``).
             options: ``"reset_mask"`` bool (B,): the worlds to reset, all if left out; the others stay as they are.
                 ``"episode_index"`` int (B,): the episodes that the masked worlds begin; if left out, the next ones in slot order.
 
@@ -137,6 +148,9 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         self.elapsed_steps[mask] = 0
         self._terminated[mask] = self._truncated[mask] = False
         self._place(mask)
+        if self._episode_looks is not None:
+            with self._timed("render"):
+                self.set_looks(self._episode_looks.draw(self.episode_seed, mask), mask)
         return self.observe(), self._infos()
 
     def step(self, actions: ArrayLike) -> tuple[Any, NDArray, NDArray, NDArray, dict[str, Any]]:
@@ -211,7 +225,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
     def set_looks(self, looks: WorldLooks, worlds: ArrayLike | None = None) -> None:
         """Let worlds look as ``looks`` say from now on, in pictures of the current state too (:meth:`observe` gives them).
 
-        As ``rollfilm.render.randomize(config, env.engine.scene, env.episode_seed)`` draws them, with ``worlds`` those that were reset.
+        A reset of an environment with ``randomize`` gives the worlds that it resets other looks.
 
         Args:
             looks: of B worlds.
@@ -232,7 +246,9 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         if self._renderer is None:
             from rollfilm.render import BatchRenderer
 
-            self._renderer = BatchRenderer(self.engine.scene, self.num_envs, list(self.cameras), device=self.config.device)
+            self._renderer = BatchRenderer(
+                self.engine.scene, self.num_envs, list(self.cameras), device=self.config.device, options=self.render_options
+            )
         return self._renderer
 
     @property

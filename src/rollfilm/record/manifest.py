@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -244,4 +244,5 @@ def _env_kwargs(env: Any) -> dict[str, Any]:
     places_and_speed = ("num_envs", "num_threads", "device", "robot_path", "cameras")
     options = {item.name: getattr(env.config, item.name) for item in fields(env.config) if item.name not in places_and_speed}
     cameras = {camera.name: [camera.height, camera.width] for camera in env.cameras}
-    return {name: value for name, value in options.items() if value is not None} | {"cameras": cameras}
+    plain = {name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value for name, value in options.items()}
+    return {name: value for name, value in plain.items() if value is not None} | {"cameras": cameras}
