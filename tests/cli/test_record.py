@@ -41,7 +41,7 @@ def test_the_command_writes_everything_and_says_what_to_open(tmp_path):
     assert re.search(r"kept +4", out)
     assert re.search(r"images +\d+ in .* images/s", out)
     assert all(phase in out for phase in ("policy", "physics", "render", "encode", "write", "peak memory"))
-    assert re.search(rf"open first +{re.escape(str(tmp_path / 'demo' / 'overview.mp4'))}", out)
+    assert re.search(rf"open first +{re.escape(str(tmp_path / 'demo' / 'index.html'))}", out)
     manifest = json.loads((tmp_path / "demo" / "recording.json").read_text())
     assert manifest["status"] == "complete"
     assert manifest["run"]["command"].startswith("rollfilm record counting --num-envs 3")

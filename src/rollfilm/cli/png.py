@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rollfilm.cli.whole_file import whole_file
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.record.whole_file import whole_file
 
 __all__ = ["write_png"]
 

@@ -113,6 +113,7 @@ class Record:
         )
         if not self.overwrite:
             Layout(self.out).refuse_existing()
+        Layout(self.out).refuse_foreign_page()
         require_memory(
             recording_bytes(cameras, self.num_envs, options.buffered_steps),
             f"frame buffers and encoders for {self.num_envs} worlds (--cameras {self.cameras})",
@@ -171,7 +172,7 @@ def print_summary(rollout: "Rollout", recorder: "Recorder", *, setup_seconds: fl
     rest = max(0.0, rollout.wall_seconds - sum(seconds for phase, seconds in rollout.timings.items() if phase != "other"))
     table.add_row("time", ", ".join([*parts, f"other {rest:.1f} s"]) + f" (before that {setup_seconds:.1f} s to load)")
     table.add_row("peak memory", format_bytes(peak_memory_bytes()))
-    table.add_row("open first", str(recorder.layout.overview))
+    table.add_row("open first", str(recorder.layout.page))
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200)
     console.print(table)
     if finished and not recorder.num_kept:

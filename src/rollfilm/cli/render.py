@@ -13,10 +13,10 @@ from rollfilm.cli.free_camera import free_camera
 from rollfilm.cli.png import write_png
 from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
 from rollfilm.cli.values import parse_integers, parse_size
-from rollfilm.cli.whole_file import whole_file
 from rollfilm.engines.still import StillPoses
 from rollfilm.errors import InvalidArgumentError, NotFoundError, RecordingError
 from rollfilm.host import host_array
+from rollfilm.record.whole_file import whole_file
 from rollfilm.render.frames import CameraFrames
 from rollfilm.render.options import RenderOptions
 from rollfilm.render.request import CameraRequest

@@ -19,7 +19,16 @@ from rollfilm.record.video import PARTIAL_SUFFIX, padded_size
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import Camera
 
-__all__ = ["EnvDescription", "Manifest", "append_episode", "describe_env", "package_versions", "read_episodes", "read_manifest"]
+__all__ = [
+    "EnvDescription",
+    "Manifest",
+    "append_episode",
+    "describe_env",
+    "iterate_episodes",
+    "package_versions",
+    "read_episodes",
+    "read_manifest",
+]
 
 FORMAT = "rollfilm recording 1"
 
@@ -103,6 +112,8 @@ class Manifest:
                 "videos": "videos/<camera>/episode_<episode>.mp4",
                 "overview": layout.overview.name if options.overview and options.pictures else None,
                 "trajectory": trajectory if options.trajectory else None,
+                "page": layout.page.name if options.page else None,
+                "posters": "posters/<camera>/episode_<episode>.jpg" if options.page else None,
             },
             "versions": package_versions(),
         }
@@ -199,24 +210,34 @@ def read_episodes(layout: Layout) -> list[dict[str, Any]]:
     Raises:
         RecordingError: a line in the middle cannot be read, or lacks a field.
     """
-    lines = {line["episode"]: line for line in _lines(layout.episodes)}
+    lines = {line["episode"]: line for line in iterate_episodes(layout)}
     return sorted(lines.values(), key=lambda line: line["episode"])
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
-    for number, line in enumerate(lines[:-1], start=1):
+def iterate_episodes(layout: Layout) -> Iterator[dict[str, Any]]:
+    """The lines as they stand in the file, one at a time, however many there are: of several of an episode the last one counts.
+
+    Raises:
+        RecordingError: as :func:`read_episodes`.
+    """
+    path = layout.episodes
+    for number, line in enumerate(_whole_lines(path), start=1):
         try:
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise RecordingError(f"{path}, line {number} cannot be read: {error}") from error
         check_fields(content, EPISODE_FIELDS, f"{path}, line {number},")
         yield content
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from (line for line in file if line.endswith(b"\n"))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def describe_env(env: Any) -> EnvDescription:

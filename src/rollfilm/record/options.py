@@ -28,6 +28,7 @@ class RecorderOptions:
         pictures: film; if not, the environment needs no camera and there are no videos.
         overview: write a video of all worlds.
         trajectory: write ManiSkill's h5 and json.
+        page: write ``index.html``, and the last frame of each video as its poster.
         encoder_threads: None for one a core.
         buffered_steps: how many control steps of frames may wait for the encoders before the loop does.
         seed: of the run, for the record.
@@ -45,6 +46,7 @@ class RecorderOptions:
     pictures: bool = True
     overview: bool = True
     trajectory: bool = True
+    page: bool = True
     encoder_threads: int | None = None
     buffered_steps: int = 3
     seed: int | None = None

@@ -119,10 +119,10 @@ class EncoderPool:
         for worker in self._workers:
             worker.start()
 
-    def open(self, path: Path, size: tuple[int, int], fps: Fraction, options: VideoOptions) -> PooledVideo:
+    def open(self, path: Path, size: tuple[int, int], fps: Fraction, options: VideoOptions, *, poster: Path | None = None) -> PooledVideo:
         """Begin a video of pictures of size (H, W), in the thread that has the fewest pixels to encode."""
         worker = min(self._workers, key=lambda candidate: candidate.open_pixels)
-        return PooledVideo(worker, lambda: VideoWriter(path, *size, fps, options), size[0] * size[1])
+        return PooledVideo(worker, lambda: VideoWriter(path, *size, fps, options, poster=poster), size[0] * size[1])
 
     def raise_error(self) -> None:
         """Raise what went wrong in a thread, each error once.

@@ -20,6 +20,7 @@ from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env
 from rollfilm.record.options import RecorderOptions
 from rollfilm.record.overview import OverviewVideo
+from rollfilm.record.page import write_page
 from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing, FrameSlot, Picture
 from rollfilm.record.sink import Ended, Sink
@@ -75,7 +76,7 @@ class Recorder:
         self._check_cameras()
         self._check_memory()
         self._root_was_there = self._layout.root.exists()
-        self._layout.prepare(overwrite=self._options.overwrite)
+        self._layout.prepare(overwrite=self._options.overwrite, page=self._options.page)
         try:
             self._manifest = Manifest(self._layout, env, self._options)
             self._manifest.write("recording")
@@ -274,6 +275,9 @@ class Recorder:
             with _collect(problems):
                 status = "failed" if failed or problems else "interrupted" if interrupted else "complete"
                 self._manifest.write(status, str(error if failed else problems[0]) if status == "failed" else None)
+            with _collect(problems):
+                if self._options.page:
+                    write_page(self._layout)
         if error is not None and self.num_pictures == 0:
             self._undo()
         if problems and error is None:
@@ -340,7 +344,7 @@ class Recorder:
         return {camera: slot.picture(camera, track.episode.world) for camera in self._sizes}
 
     def _make_sinks(self) -> Iterator[Sink]:
-        yield VideoSink(self._layout, self._pool, self._sizes, self.frame_rate, self._options.video)
+        yield VideoSink(self._layout, self._pool, self._sizes, self.frame_rate, self._options.video, posters=self._options.page)
         if self._options.trajectory:
             env = self._env
             info = TrajectoryInfo(

@@ -14,6 +14,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
 from rollfilm.errors import InvalidArgumentError, RecordingError
+from rollfilm.record.poster import write_poster
 
 __all__ = ["PARTIAL_SUFFIX", "VideoOptions", "VideoWriter", "padded_size"]
 
@@ -79,13 +80,18 @@ class VideoWriter:
         height, width: of the pictures, pixels.
         fps: frames a second.
         options: how to encode.
+        poster: where the last picture goes as a small JPEG once the video is whole; None for nowhere.
 
     Raises:
         RecordingError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path, height: int, width: int, fps: Fraction, options: VideoOptions | None = None) -> None:
+    def __init__(
+        self, path: Path, height: int, width: int, fps: Fraction, options: VideoOptions | None = None, *, poster: Path | None = None
+    ) -> None:
         self.path = path
+        self._poster = poster
+        self._last_frame: av.VideoFrame | None = None
         self.frame_count = 0
         self._size = (height, width)
         self._file_size = padded_size(height, width)
@@ -140,9 +146,11 @@ class VideoWriter:
             frame.pts, frame.time_base = self.frame_count, self._time_base
             self._container.mux(self._stream.encode(frame))
         self.frame_count += 1
+        if self._poster is not None:
+            self._last_frame = frame
 
     def close(self) -> None:
-        """Finish the file and give it its name.
+        """Finish the file and give it its name, then write its poster.
 
         Raises:
             RecordingError: it cannot be written to its end. Nothing is left behind.
@@ -155,6 +163,8 @@ class VideoWriter:
         except BaseException:
             self.abort()
             raise
+        if self._poster is not None and self._last_frame is not None:
+            write_poster(self._poster, self._last_frame, self._size)
 
     def abort(self) -> None:
         """Throw away what was written. Raises nothing: where the file cannot be deleted, it stays under its ``.part`` name."""

@@ -23,19 +23,28 @@ class VideoSink:
         sizes: (H, W) of each camera.
         fps: frames a second when played.
         options: how to encode.
+        posters: write the last frame of each video that stays as a small JPEG.
     """
 
     def __init__(
-        self, layout: Layout, pool: EncoderPool, sizes: Mapping[str, tuple[int, int]], fps: Fraction, options: VideoOptions
+        self,
+        layout: Layout,
+        pool: EncoderPool,
+        sizes: Mapping[str, tuple[int, int]],
+        fps: Fraction,
+        options: VideoOptions,
+        *,
+        posters: bool = True,
     ) -> None:
         self._layout = layout
         self._pool = pool
         self._sizes = sizes
         self._fps = fps
         self._options = options
+        self._posters = posters
         self._open: dict[int, dict[str, PooledVideo]] = {}
-        for camera in sizes:
-            folder = layout.video(camera, 0).parent
+        files = [layout.video(camera, 0) for camera in sizes] + [layout.poster(camera, 0) for camera in sizes if posters]
+        for folder in [file.parent for file in files]:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -44,8 +53,7 @@ class VideoSink:
     def on_reset(self, episode: Episode, first: StateRow) -> None:
         """Open one video a camera, if the episode is filmed."""
         self._open[episode.world] = {
-            camera: self._pool.open(self._layout.video(camera, episode.index), size, self._fps, self._options)
-            for camera, size in (self._sizes.items() if episode.filmed else ())
+            camera: self._open_video(camera, size, episode.index) for camera, size in (self._sizes.items() if episode.filmed else ())
         }
         self._write(episode, first)
 
@@ -75,6 +83,10 @@ class VideoSink:
             for video in videos.values():
                 video.discard()
         self._open.clear()
+
+    def _open_video(self, camera: str, size: tuple[int, int], episode: int) -> PooledVideo:
+        poster = self._layout.poster(camera, episode) if self._posters else None
+        return self._pool.open(self._layout.video(camera, episode), size, self._fps, self._options, poster=poster)
 
     def _write(self, episode: Episode, state: StateRow) -> None:
         for camera, video in self._open[episode.world].items():
