@@ -312,7 +312,7 @@ def test_the_same_seed_gives_the_same_files_but_for_dates(tmp_path):
         record(tmp_path / name, 5, 12, sizes, encoder_threads=1 if name == "a" else 4)
     files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(tmp_path / "b") for path in (tmp_path / "b").rglob("*") if path.is_file())
-    assert len(files) == 4 * 12 + 6
+    assert len(files) == 5 * 12 + 6
     for file in files:
         a, b = ((tmp_path / name / file).read_bytes() for name in ("a", "b"))
         if file.name == "recording.json":

@@ -77,9 +77,7 @@ class EnvConfig:
         if not isinstance(self.render, RenderOptions):
             raise InvalidArgumentError(f"render is {self.render!r}; give rollfilm.render.RenderOptions, as RenderOptions.mujoco_look()")
         if not isinstance(self.randomize, bool | LooksConfig):
-            raise InvalidArgumentError(
-                f"randomize is {self.randomize!r}; give True for the task's own choice, or a LooksConfig"
-            )
+            raise InvalidArgumentError(f"randomize is {self.randomize!r}; give True for the task's own choice, or a LooksConfig")
 
     @property
     def substeps(self) -> int:

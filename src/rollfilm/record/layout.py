@@ -1,21 +1,27 @@
 """What lies where in the folder of a recording.
 
 ``recording.json``, ``episodes.jsonl``, ``overview.mp4``, ``videos/<camera>/episode_000012.mp4``,
-``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``; ``index.html`` and ``posters/<camera>/episode_000012.jpg``, to look
-at; while a recording runs also ``segments/traj_000012.h5``.
+``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``, ``fingerprints/episode_000012.bin``; ``index.html`` and
+``posters/<camera>/episode_000012.jpg``, to look at; while a recording runs also ``segments/traj_000012.h5``.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rollfilm.errors import RecordingError, RecordingExistsError
+from rollfilm.record.lock import FolderLock
 from rollfilm.record.video import PARTIAL_SUFFIX
 
 __all__ = ["PAGE_MARK", "Layout"]
 
 #: In the first bytes of every page of ours: an ``index.html`` without it is somebody else's.
 PAGE_MARK = b'<meta name="generator" content="rollfilm'
+
+#: The files that belong to one episode alone; the ``*.`` stands for its number.
+_EPISODE_FILES = ("videos/*/episode_*.mp4", "fingerprints/episode_*.bin", "segments/traj_*.h5", "posters/*/episode_*.jpg")
+_EPISODE_NUMBER = re.compile(r"[a-z]+_(\d{6,})\.\w+")
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,15 @@ class Layout:
         """The trajectory of one episode."""
         return self.segments / f"traj_{episode:06d}.h5"
 
+    @property
+    def fingerprints(self) -> Path:
+        """The folder of what verifying compares videos with."""
+        return self.root / "fingerprints"
+
+    def fingerprint(self, episode: int) -> Path:
+        """A few pixels of every frame of an episode, as they were before they were encoded."""
+        return self.fingerprints / f"episode_{episode:06d}.bin"
+
     def trajectory(self, obs_mode: str, control_mode: str, backend: str) -> Path:
         """The trajectories of all episodes; the json lies beside it."""
         return self.root / f"trajectory.{obs_mode}.{control_mode}.{backend}.h5"
@@ -86,13 +101,9 @@ class Layout:
             "trajectory.*.h5",
             "trajectory.*.json",
             "trajectory.*" + PARTIAL_SUFFIX,
-            "videos/*/episode_*.mp4",
-            "videos/*/episode_*.mp4" + PARTIAL_SUFFIX,
-            "posters/*/episode_*.jpg",
-            "posters/*/episode_*.jpg" + PARTIAL_SUFFIX,
             "index.html" + PARTIAL_SUFFIX,
-            "segments/traj_*.h5",
-            "segments/traj_*.h5" + PARTIAL_SUFFIX,
+            *_EPISODE_FILES,
+            *(pattern + PARTIAL_SUFFIX for pattern in _EPISODE_FILES),
         ):
             yield from sorted(self.root.glob(pattern))
 
@@ -127,32 +138,42 @@ class Layout:
         if self.has_foreign_page():
             raise RecordingError(f"{self.page} is not the page of a recording and is left alone; take another folder, or move it away")
 
-    def prepare(self, *, overwrite: bool, page: bool = True) -> None:
+    def prepare(self, *, overwrite: bool, page: bool = True) -> FolderLock:
         """Make the folder ready for a new recording. Files that belong to no recording are left alone.
 
         Args:
             overwrite: delete the recording that is there.
             page: an ``index.html`` will be written.
 
+        Returns:
+            The lock of the folder, to be released when the recording is closed.
+
         Raises:
             RecordingExistsError: the folder holds a recording and ``overwrite`` is not set.
-            RecordingError: the folder cannot be written to, or holds an ``index.html`` of somebody else.
+            RecordingError: the folder cannot be written to, is being recorded to, or holds an ``index.html`` of somebody else.
         """
+        lock: FolderLock | None = None
         try:
             if not overwrite:
                 self.refuse_existing()
             if page:
                 self.refuse_foreign_page()
-            self.remove()
             self.root.mkdir(parents=True, exist_ok=True)
+            lock = FolderLock(self.root)
+            self.remove()
             # opened for exclusive creation: of two recordings that start at once in one folder, the second one fails here
             self.manifest.open("x").close()
+            return lock
         except RecordingError:
             raise
         except FileExistsError as error:
+            if lock is not None:
+                lock.release()
             what = "another recording has just begun there" if self.root.is_dir() else "it is a file"
             raise RecordingError(f"cannot record to {self.root}: {what}; take another folder") from error
         except OSError as error:
+            if lock is not None:
+                lock.release()
             reason = error.strerror or error
             raise RecordingError(f"cannot record to {self.root}: {reason}; take a folder that can be written to") from error
 
@@ -160,14 +181,25 @@ class Layout:
         """Delete the files of a recording and the folders that this leaves empty, but not the folder itself."""
         for path in list(self.recorded_files()):
             path.unlink(missing_ok=True)
-        for folder in (*self.videos.glob("*/"), self.videos, *self.posters.glob("*/"), self.posters, self.segments):
+        of_cameras = (*self.videos.glob("*/"), *self.posters.glob("*/"))
+        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
+    def episode_files(self, episode: int) -> list[Path]:
+        """The files that belong to one episode alone and are there, in their order."""
+        return sorted(path for pattern in _EPISODE_FILES for path in self.root.glob(pattern.replace("*.", f"{episode:06d}.")))
+
+    def files_of_episodes(self) -> Iterator[tuple[int, Path]]:
+        """All files that belong to one episode alone, with the episode's index."""
+        for pattern in _EPISODE_FILES:
+            for path in sorted(self.root.glob(pattern)):
+                if match := _EPISODE_NUMBER.fullmatch(path.name):
+                    yield int(match[1]), path
+
     def remove_episode(self, episode: int) -> None:
         """Delete the files of one episode."""
-        name = f"episode_{episode:06d}"
-        for path in (*self.videos.glob(f"*/{name}.mp4"), *self.posters.glob(f"*/{name}.jpg"), self.segment(episode)):
+        for path in self.episode_files(episode):
             path.unlink(missing_ok=True)
 
     @staticmethod

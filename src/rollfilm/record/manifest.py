@@ -1,5 +1,7 @@
 """``recording.json``, which says what was recorded and how, and ``episodes.jsonl``, a line for each finished episode."""
 
+import hashlib
+import io
 import json
 import math
 import os
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rollfilm.errors import RecordingError
+from rollfilm.record.digest import files_sha256
 from rollfilm.record.layout import Layout
 from rollfilm.record.options import RecorderOptions
 from rollfilm.record.schema import EPISODE_FIELDS, MANIFEST_FIELDS, check_fields
@@ -25,9 +28,12 @@ __all__ = [
     "append_episode",
     "describe_env",
     "iterate_episodes",
+    "manifest_checksum",
     "package_versions",
     "read_episodes",
     "read_manifest",
+    "shared_digests",
+    "write_manifest",
 ]
 
 FORMAT = "rollfilm recording 1"
@@ -115,8 +121,19 @@ class Manifest:
                 "page": layout.page.name if options.page else None,
                 "posters": "posters/<camera>/episode_<episode>.jpg" if options.page else None,
             },
+            "source_type": options.source_type,
+            "source_desc": options.source_desc,
             "versions": package_versions(),
         }
+        self._digests: dict[str, str] = {}
+
+    def digest_files(self) -> None:
+        """Take the digests of the files that all episodes share, for :meth:`write` to note. Call it once they are whole.
+
+        Raises:
+            RecordingError: one of them cannot be read.
+        """
+        self._digests = shared_digests(self._layout)
 
     def write(self, status: str, error: str | None = None) -> None:
         """Write the file in one piece.
@@ -129,14 +146,41 @@ class Manifest:
             RecordingError: it cannot be written.
         """
         run = {"started": self._started, "ended": None if status == "recording" else _now(), "command": self._options.command}
-        content = {"format": FORMAT, "status": status, "error": error, **self._content, "run": run}
-        partial = self._layout.manifest.with_name(self._layout.manifest.name + PARTIAL_SUFFIX)
-        try:
-            partial.write_text(json.dumps(content, indent=2) + "\n")
-            os.replace(partial, self._layout.manifest)
-        except OSError as error_:
-            partial.unlink(missing_ok=True)
-            raise RecordingError(f"cannot write {self._layout.manifest}: {error_.strerror or error_}") from error_
+        head = {"format": FORMAT, "status": status, "error": error}
+        write_manifest(self._layout, {**head, **self._content, "sha256": self._digests, "run": run})
+
+
+def shared_digests(layout: Layout) -> dict[str, str]:
+    """The digests of the files of a recording that all episodes share, but for ``recording.json`` and the page, by their path.
+
+    Raises:
+        RecordingError: one of them cannot be read.
+    """
+    own = {path for _, path in layout.files_of_episodes()} | {layout.manifest, layout.page}
+    shared = [path for path in layout.recorded_files() if path not in own and not path.name.endswith(PARTIAL_SUFFIX)]
+    return files_sha256(layout.root, shared)
+
+
+def write_manifest(layout: Layout, content: Mapping[str, Any]) -> None:
+    """Write ``recording.json`` in one piece, with a digest of its own.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
+    run = {**content["run"], "checksum": manifest_checksum(content)}
+    partial = layout.manifest.with_name(layout.manifest.name + PARTIAL_SUFFIX)
+    try:
+        partial.write_text(json.dumps({**content, "run": run}, indent=2) + "\n")
+        os.replace(partial, layout.manifest)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise RecordingError(f"cannot write {layout.manifest}: {error.strerror or error}") from error
+
+
+def manifest_checksum(content: Mapping[str, Any]) -> str:
+    """The SHA-256 of what ``recording.json`` says, in its order and without the checksum itself."""
+    run = {name: value for name, value in content["run"].items() if name != "checksum"}
+    return hashlib.sha256(json.dumps({**content, "run": run}).encode()).hexdigest()
 
 
 def _describe_camera(camera: CameraRequest, fov_y_rad: float | None) -> dict[str, Any]:
@@ -196,10 +240,21 @@ def append_episode(layout: Layout, episode: Episode, outcome: Outcome, *, kept: 
     }
     line = json.dumps({**head, **asdict(outcome), "kept": kept, **files}) + "\n"
     try:
-        with layout.episodes.open("a") as file:
-            file.write(line)
+        with layout.episodes.open("ab", buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            try:
+                _write_all(file, line.encode())
+            except OSError:
+                file.truncate(end)  # half a line would be in the way of the next one
+                raise
     except OSError as error:
         raise RecordingError(f"cannot write {layout.episodes}: {error.strerror or error}") from error
+
+
+def _write_all(file: io.FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while len(rest):
+        rest = rest[file.write(rest) :]
 
 
 def read_episodes(layout: Layout) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
 from rollfilm.record.budget import recording_bytes
 from rollfilm.record.clock import timed
+from rollfilm.record.digest import EpisodeDigester
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env
 from rollfilm.record.options import RecorderOptions
@@ -24,6 +25,7 @@ from rollfilm.record.page import write_page
 from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing, FrameSlot, Picture
 from rollfilm.record.sink import Ended, Sink
+from rollfilm.record.sinks.fingerprints import FingerprintSink
 from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
 from rollfilm.record.sinks.video import VideoSink
 from rollfilm.record.track import EndedEpisode, Track
@@ -76,12 +78,13 @@ class Recorder:
         self._check_cameras()
         self._check_memory()
         self._root_was_there = self._layout.root.exists()
-        self._layout.prepare(overwrite=self._options.overwrite, page=self._options.page)
+        self._lock = self._layout.prepare(overwrite=self._options.overwrite, page=self._options.page)
         try:
             self._manifest = Manifest(self._layout, env, self._options)
             self._manifest.write("recording")
             # the buffers first: where they do not fit into memory, no thread has been started
             self._ring = FrameRing(self._sizes, env.num_envs, self._options.buffered_steps)
+            self._digester = EpisodeDigester(self._layout)
             self._pool = EncoderPool(self._options.encoder_threads)
             self._overview = self._open_overview() if self._options.overview and self._sizes else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
@@ -263,8 +266,12 @@ class Recorder:
         with timed(self.timings, "encode"):
             self.end_clip(self._layout.overview)
             self._pool.close()
+        while self._ended:  # an error ends one line's writing and no other's
+            with _collect(problems):
+                self._settle(everything=True)
         with _collect(problems):
-            self._settle(everything=True)
+            self._pool.raise_error()
+        self._digester.close()
         for clip in self._clips:
             with _collect(problems):
                 clip.result()
@@ -273,6 +280,8 @@ class Recorder:
                 with _collect(problems):
                     sink.close()
             with _collect(problems):
+                self._manifest.digest_files()
+            with _collect(problems):
                 status = "failed" if failed or problems else "interrupted" if interrupted else "complete"
                 self._manifest.write(status, str(error if failed else problems[0]) if status == "failed" else None)
             with _collect(problems):
@@ -280,6 +289,7 @@ class Recorder:
                     write_page(self._layout)
         if error is not None and self.num_pictures == 0:
             self._undo()
+        self._lock.release()
         if problems and error is None:
             raise problems[0]
 
@@ -291,6 +301,7 @@ class Recorder:
 
     def _undo(self) -> None:
         self._layout.remove()
+        self._lock.release()
         if not self._root_was_there:
             with suppress(OSError):
                 self._layout.root.rmdir()
@@ -345,6 +356,7 @@ class Recorder:
 
     def _make_sinks(self) -> Iterator[Sink]:
         yield VideoSink(self._layout, self._pool, self._sizes, self.frame_rate, self._options.video, posters=self._options.page)
+        yield FingerprintSink(self._layout, tuple(self._sizes))
         if self._options.trajectory:
             env = self._env
             info = TrajectoryInfo(
@@ -398,21 +410,37 @@ class Recorder:
     def _settle(self, *, everything: bool = False) -> None:
         """Write the lines of the ended episodes whose files are whole, in the order in which they ended."""
         with timed(self.timings, "write"):
-            while self._ended and (everything or self._ended[0].settled):
+            for ended in self._ended:
+                if ended.digests is None and ended.settled:
+                    stays = ended.keep and ended.error is None
+                    ended.digests = self._digester.submit(ended.episode.index) if stays else _nothing_to_read()
+            while self._ended and (ended := self._ended[0]).digests is not None and (everything or ended.digests.done()):
                 self._write_line(self._ended.popleft())
         self._pool.raise_error()
 
     def _write_line(self, ended: EndedEpisode) -> None:
-        futures = [future for receipt in ended.receipts for future in receipt.pending]
-        error = next((error for future in futures if (error := future.exception()) is not None), None)
+        assert ended.digests is not None
+        error = ended.error or ended.digests.exception()
         if error is not None:
             ended.outcome, ended.keep = replace(ended.outcome, ended="failed", error=str(error)), False
         if not ended.keep:
             self._layout.remove_episode(ended.episode.index)
-        files = {name: value for receipt in ended.receipts for name, value in receipt.entry.items()} if ended.keep else {}
-        append_episode(self._layout, ended.episode, ended.outcome, kept=ended.keep, files=files | ended.notes)
+        files: dict[str, Any] = {}
+        if ended.keep:
+            files = {name: value for receipt in ended.receipts for name, value in receipt.entry.items()} | ended.digests.result()
+        try:
+            append_episode(self._layout, ended.episode, ended.outcome, kept=ended.keep, files=files | ended.notes)
+        except RecordingError:
+            self._layout.remove_episode(ended.episode.index)
+            raise
         ended.written = True
         self.num_kept += ended.keep
+
+
+def _nothing_to_read() -> Future[dict[str, Any]]:
+    nothing: Future[dict[str, Any]] = Future()
+    nothing.set_result({})
+    return nothing
 
 
 @contextmanager

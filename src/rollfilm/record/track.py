@@ -1,5 +1,6 @@
 """Episodes between their first frame and their line in ``episodes.jsonl``."""
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +42,11 @@ class Track:
 
 @dataclass
 class EndedEpisode:
-    """An episode whose files are on their way, or there."""
+    """An episode whose files are on their way, or there.
+
+    Attributes:
+        digests: what its line says of the files, once they are whole.
+    """
 
     episode: Episode
     outcome: Outcome
@@ -49,8 +54,15 @@ class EndedEpisode:
     receipts: list[Receipt]
     notes: dict[str, Any] = field(default_factory=dict)
     written: bool = False
+    digests: Future[dict[str, Any]] | None = None
 
     @property
     def settled(self) -> bool:
         """Whether nothing is under way any more."""
         return all(future.done() for receipt in self.receipts for future in receipt.pending)
+
+    @property
+    def error(self) -> BaseException | None:
+        """What went wrong with its files, once it is settled."""
+        futures = [future for receipt in self.receipts for future in receipt.pending]
+        return next((error for future in futures if (error := future.exception()) is not None), None)

@@ -9,10 +9,8 @@ who ended first. HDF5 itself gives no such promise: a process killed inside a wr
 """
 
 import json
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from rollfilm.record.hdf5 import writing_hdf5
 from rollfilm.record.layout import Layout
 from rollfilm.record.rows import RowSpool, flatten
 from rollfilm.record.sink import Episode, Outcome, Receipt, StateRow, StepRow
-from rollfilm.record.video import PARTIAL_SUFFIX
+from rollfilm.record.whole import naming, whole_or_not_there
 
 __all__ = ["ManiSkillSink", "TrajectoryInfo", "assemble_trajectories"]
 
@@ -87,7 +85,7 @@ class ManiSkillSink:
         self._layout = layout
         self._info = info
         self._open: dict[int, _OpenEpisode] = {}
-        with _naming(layout.segments):
+        with naming(layout.segments):
             layout.segments.mkdir(exist_ok=True)
 
     def on_reset(self, episode: Episode, first: StateRow) -> None:
@@ -141,7 +139,7 @@ class ManiSkillSink:
 
     def _write_segment(self, episode: Episode, outcome: Outcome, rows: _OpenEpisode) -> None:
         path = self._layout.segment(episode.index)
-        with _naming(path), _whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
+        with naming(path), whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
             group = file.create_group(_group_name(episode.index), track_order=True)
             group.attrs["json"] = json.dumps(self._json_entry(episode, outcome, rows.fail))
             _write_rows(group, rows.states, {})
@@ -176,7 +174,7 @@ def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
     path = layout.trajectory(info.obs_mode, info.control_mode, info.backend)
     episodes = []
     segments = sorted(layout.segments.glob("traj_*.h5"))
-    with _naming(path), _whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
+    with naming(path), whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
         for segment in segments:
             with h5py.File(segment, "r") as source:
                 for name, group in source.items():
@@ -192,7 +190,7 @@ def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
         "episodes": episodes,
     }
     json_path = path.with_suffix(".json")
-    with _naming(json_path), _whole_or_not_there(json_path) as partial:
+    with naming(json_path), whole_or_not_there(json_path) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n")
     for segment in segments:
         segment.unlink()
@@ -233,25 +231,3 @@ def _require_group(group: h5py.Group, path: str) -> h5py.Group:
 
 def _group_name(episode: int) -> str:
     return f"traj_{episode}"
-
-
-@contextmanager
-def _whole_or_not_there(path: Path) -> Iterator[Path]:
-    """A name to write to; the file gets the name ``path`` after the block, and is deleted if the block fails."""
-    partial = path.with_name(path.name + PARTIAL_SUFFIX)
-    try:
-        yield partial
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    os.replace(partial, path)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except RecordingError:
-        raise
-    except OSError as error:
-        raise RecordingError(f"cannot write {path}: {error.strerror or error}") from error
