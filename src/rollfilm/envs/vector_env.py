@@ -76,6 +76,7 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         if config.randomize:
             own = task.looks([request.name for request in self.cameras]) if config.randomize is True else config.randomize
             self._episode_looks = EpisodeLooks(own, self.engine.scene, self.cameras)
+        self._looks: list[WorldLooks | None] = [None] * self.num_envs
         self._renderer: Any = None
         self._frames: Frames | None = None
         # worlds whose pictures are of an older state, and the last state that this was known of
@@ -240,7 +241,15 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
             raise InvalidArgumentError("this environment films no camera; make it with cameras={'front': (256, 256)}, for example")
         self._made_renderer().set_looks(looks, worlds)
         self._frames = None
-        self._unfilmed |= True if worlds is None else np.asarray(worlds)
+        mask = np.ones(self.num_envs, dtype=np.bool_) if worlds is None else np.asarray(worlds)
+        self._unfilmed |= mask
+        for world in np.flatnonzero(mask).tolist():
+            self._looks[world] = looks.worlds([world]) if looks.used else None
+
+    @property
+    def looks(self) -> tuple[WorldLooks | None, ...]:
+        """How each world looks (looks of one world), as :meth:`set_looks` was told last; None for as the scene says."""
+        return tuple(self._looks)
 
     def _made_renderer(self) -> Any:
         if self._renderer is None:

@@ -11,8 +11,26 @@ from rollfilm.host import host_array
 from rollfilm.record.ring import Picture
 from rollfilm.record.sink import Episode, StateRow, StepRow
 from rollfilm.render.frames import Frames
+from rollfilm.render.looks import WorldLooks
+from rollfilm.scene import PoseSource
 
-__all__ = ["FinalBatch", "ResetBatch", "StateBatch", "StepBatch"]
+__all__ = ["FinalBatch", "ResetBatch", "StateBatch", "StepBatch", "scene_state_of"]
+
+
+def scene_state_of(source: PoseSource) -> dict[str, Any]:
+    """What a renderer needs to film the current state of ``source`` again, and its complete state where it is an engine: no copies.
+
+    Returns:
+        Arrays of B worlds: ``position`` (B, bodies, 3), ``quat_wxyz`` (B, bodies, 4), ``path`` (B, Q, 4) where there are paths, and
+        ``engine_state`` (B, S) where ``source`` has ``get_state``.
+    """
+    poses = source.body_poses()
+    state = {"position": poses.position, "quat_wxyz": poses.quat_wxyz}
+    if poses.path is not None:
+        state["path"] = poses.path
+    if get_state := getattr(source, "get_state", None):
+        state["engine_state"] = get_state()
+    return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,25 +42,44 @@ class StateBatch:
         state_count: the environment's counter of its state; frames of another state are refused.
         observation: (B, ...), an array or nested mappings of arrays.
         env_states: ManiSkill's layout, ``{"actors": {name: (B, 13)}, "articulations": {name: (B, 13 + 2 dof)}}``.
+        scene_state: what a renderer needs to film the state again, as :func:`scene_state_of` gives it; empty where nobody knows it.
+        looks: of each world, how it looks where it does not look as its scene says (looks of one world), or None; None for all of them.
     """
 
     frames: Frames
     state_count: int
     observation: Any
     env_states: Mapping[str, Any] = field(default_factory=dict)
+    scene_state: Mapping[str, Any] = field(default_factory=dict)
+    looks: Sequence[WorldLooks | None] | None = None
 
     @classmethod
     def of_env(cls, env: Any, observation: Any) -> Self:
         """The current state of one of our environments."""
-        return cls(env.frames(), env.state_count, observation, env.env_states())
+        engine = getattr(env, "engine", None)
+        scene_state = {} if engine is None else scene_state_of(engine)
+        return cls(env.frames(), env.state_count, observation, env.env_states(), scene_state, getattr(env, "looks", None))
 
     def on_host(self) -> Self:
         """The same with observation and states as NumPy arrays: one copy an array, however many worlds there are."""
-        return type(self)(self.frames, self.state_count, _map(host_array, self.observation), _map(host_array, self.env_states))
+        return replace(
+            self,
+            observation=_map(host_array, self.observation),
+            env_states=_map(host_array, self.env_states),
+            scene_state=_map(host_array, self.scene_state),
+        )
 
     def row(self, world: int, pictures: Mapping[str, Picture]) -> StateRow:
         """The part of one world; arrays are views."""
-        return StateRow(_map(lambda a: a[world], self.observation), _map(lambda a: a[world], self.env_states), pictures)
+
+        def part(array: Any) -> Any:
+            return array[world]
+
+        state = {name: array[world] for name, array in self.scene_state.items()}
+        if state:
+            state["state_count"] = np.asarray(self.state_count, np.int64)
+        looks = None if self.looks is None else self.looks[world]
+        return StateRow(_map(part, self.observation), _map(part, self.env_states), pictures, state, looks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """What lies where in the folder of a recording.
 
 ``recording.json``, ``episodes.jsonl``, ``overview.mp4``, ``videos/<camera>/episode_000012.mp4``,
-``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``, ``fingerprints/episode_000012.bin``; ``index.html`` and
+``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``, ``fingerprints/episode_000012.bin``; ``scene.npz`` and
+``states/episode_000012.h5``; ``index.html`` and
 ``posters/<camera>/episode_000012.jpg``, to look at; while a recording runs also ``segments/traj_000012.h5``.
 """
 
@@ -20,7 +21,13 @@ __all__ = ["PAGE_MARK", "Layout"]
 PAGE_MARK = b'<meta name="generator" content="rollfilm'
 
 #: The files that belong to one episode alone; the ``*.`` stands for its number.
-_EPISODE_FILES = ("videos/*/episode_*.mp4", "fingerprints/episode_*.bin", "segments/traj_*.h5", "posters/*/episode_*.jpg")
+_EPISODE_FILES = (
+    "videos/*/episode_*.mp4",
+    "fingerprints/episode_*.bin",
+    "states/episode_*.h5",
+    "segments/traj_*.h5",
+    "posters/*/episode_*.jpg",
+)
 _EPISODE_NUMBER = re.compile(r"[a-z]+_(\d{6,})\.\w+")
 
 
@@ -51,6 +58,16 @@ class Layout:
         return self.root / "videos"
 
     @property
+    def scene(self) -> Path:
+        """What can be seen, once for all episodes."""
+        return self.root / "scene.npz"
+
+    @property
+    def states(self) -> Path:
+        """The folder of the episodes' states, from which they can be filmed again."""
+        return self.root / "states"
+
+    @property
     def segments(self) -> Path:
         """The folder of finished trajectories that have not been put together yet."""
         return self.root / "segments"
@@ -73,6 +90,10 @@ class Layout:
         """The last frame of one camera's video of an episode, as a small JPEG."""
         return self.posters / camera.replace("/", "_") / f"episode_{episode:06d}.jpg"
 
+    def state(self, episode: int) -> Path:
+        """The states of one episode."""
+        return self.states / f"episode_{episode:06d}.h5"
+
     def segment(self, episode: int) -> Path:
         """The trajectory of one episode."""
         return self.segments / f"traj_{episode:06d}.h5"
@@ -92,7 +113,8 @@ class Layout:
 
     def recorded_files(self) -> Iterator[Path]:
         """The files of a recording that are there, whole or not."""
-        for path in (self.manifest, self.episodes, self.overview, self._partial(self.overview), self._partial(self.manifest)):
+        once = (self.manifest, self.episodes, self.overview, self.scene)
+        for path in (*once, *map(self._partial, once)):
             if path.is_file():
                 yield path
         if self.page.is_file() and not self.has_foreign_page():
@@ -182,7 +204,7 @@ class Layout:
         for path in list(self.recorded_files()):
             path.unlink(missing_ok=True)
         of_cameras = (*self.videos.glob("*/"), *self.posters.glob("*/"))
-        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints):
+        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints, self.states):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -19,8 +19,9 @@ from rollfilm.record.options import RecorderOptions
 from rollfilm.record.schema import EPISODE_FIELDS, MANIFEST_FIELDS, check_fields
 from rollfilm.record.sink import Episode, Outcome
 from rollfilm.record.video import PARTIAL_SUFFIX, padded_size
+from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.request import CameraRequest
-from rollfilm.scene import Camera
+from rollfilm.scene import Camera, Scene
 
 __all__ = [
     "EnvDescription",
@@ -52,6 +53,8 @@ class EnvDescription:
         obs_mode, control_mode: in ManiSkill's words.
         engine, device: who simulates, and where.
         fov_y_rad: vertical field of view of each camera, where it is known.
+        scene: what can be seen, None where the frames come from another renderer; states are stored where it is there.
+        render_options: how frames of ``scene`` are drawn.
     """
 
     num_envs: int
@@ -66,6 +69,16 @@ class EnvDescription:
     engine: str = "unknown"
     device: str = "cpu"
     fov_y_rad: Mapping[str, float] = field(default_factory=dict)
+    scene: Scene | None = None
+    render_options: RenderOptions = DEFAULT_OPTIONS
+
+    def filmed_scene(self) -> Scene | None:
+        """The scene with the cameras that were asked for and are not its own."""
+        if self.scene is None:
+            return None
+        added = [request.camera for request in self.cameras if isinstance(request.camera, Camera)]
+        names = {camera.name for camera in added}
+        return replace(self.scene, cameras=(*(camera for camera in self.scene.cameras if camera.name not in names), *added))
 
 
 def package_versions(names: Sequence[str] = ("rollfilm", "numpy", "warp-lang", "mujoco", "gymnasium", "av", "h5py")) -> dict[str, str]:
@@ -120,9 +133,12 @@ class Manifest:
                 "trajectory": trajectory if options.trajectory else None,
                 "page": layout.page.name if options.page else None,
                 "posters": "posters/<camera>/episode_<episode>.jpg" if options.page else None,
+                "scene": layout.scene.name if options.stores_states(env.scene) else None,
+                "states": "states/episode_<episode>.h5" if options.stores_states(env.scene) else None,
             },
             "source_type": options.source_type,
             "source_desc": options.source_desc,
+            "renderer": describe_renderer(env) if env.scene is not None else None,
             "versions": package_versions(),
         }
         self._digests: dict[str, str] = {}
@@ -181,6 +197,11 @@ def manifest_checksum(content: Mapping[str, Any]) -> str:
     """The SHA-256 of what ``recording.json`` says, in its order and without the checksum itself."""
     run = {name: value for name, value in content["run"].items() if name != "checksum"}
     return hashlib.sha256(json.dumps({**content, "run": run}).encode()).hexdigest()
+
+
+def describe_renderer(env: EnvDescription) -> dict[str, Any]:
+    """Who draws the frames, as JSON."""
+    return {"name": "rollfilm", "device": env.device, "options": asdict(env.render_options)}
 
 
 def _describe_camera(camera: CameraRequest, fov_y_rad: float | None) -> dict[str, Any]:
@@ -312,6 +333,8 @@ def describe_env(env: Any) -> EnvDescription:
         engine=config.engine,
         device=config.device,
         fov_y_rad={} if scene is None else {c.name: c.fov_y_rad for c in scene.cameras if not c.orthographic},
+        scene=scene,
+        render_options=getattr(env, "render_options", DEFAULT_OPTIONS),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.record.sink import Episode, Outcome
 from rollfilm.record.video import VideoOptions
+from rollfilm.scene import Scene
 
 __all__ = ["Keep", "RecorderOptions"]
 
@@ -29,6 +30,7 @@ class RecorderOptions:
         overview: write a video of all worlds.
         trajectory: write ManiSkill's h5 and json.
         page: write ``index.html``, and the last frame of each video as its poster.
+        keep_states: store what a renderer needs to film the episodes again; None for wherever the environment has a scene.
         encoder_threads: None for one a core.
         buffered_steps: how many control steps of frames may wait for the encoders before the loop does.
         seed: of the run, for the record.
@@ -47,6 +49,7 @@ class RecorderOptions:
     overview: bool = True
     trajectory: bool = True
     page: bool = True
+    keep_states: bool | None = None
     encoder_threads: int | None = None
     buffered_steps: int = 3
     seed: int | None = None
@@ -67,6 +70,16 @@ class RecorderOptions:
     def frame_rate(self, control_frequency_hz: float) -> Fraction:
         """Frames a second as an exact fraction."""
         return Fraction(self.fps or control_frequency_hz).limit_denominator(1001)
+
+    def stores_states(self, scene: Scene | None) -> bool:
+        """Whether states are stored of an environment that shows ``scene``.
+
+        Raises:
+            InvalidArgumentError: they were asked for, and there is no scene.
+        """
+        if self.keep_states and scene is None:
+            raise InvalidArgumentError("keep_states=True needs to know what can be seen; give EnvDescription a scene, or leave it out")
+        return self.keep_states is not False and scene is not None
 
     def keeps(self, episode: Episode, outcome: Outcome) -> bool:
         """Whether a finished episode stays."""

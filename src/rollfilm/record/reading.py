@@ -9,10 +9,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from rollfilm.errors import NotFoundError, RecordingError
+from rollfilm.errors import ModelError, NotFoundError, RecordingError
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import read_episodes, read_manifest
+from rollfilm.record.states import EpisodeStates, read_states
 from rollfilm.record.video_reader import VideoReader
+from rollfilm.scene import Scene
+from rollfilm.scene.stored import load_stored_scene
 
 __all__ = ["EpisodeRows", "Recording", "read_rows"]
 
@@ -109,6 +112,36 @@ class Recording:
         else:
             reason = f"{self.trajectory_file.name} lacks it"
         raise RecordingError(f"{self.layout.root}: there are no rows of episode {index}: {reason}")
+
+    def states(self, index: int) -> EpisodeStates:
+        """The states of an episode, from which it can be filmed again.
+
+        Raises:
+            NotFoundError: no such episode has ended.
+            RecordingError: they were not stored, or cannot be read.
+        """
+        line = self.episode(index)
+        path = self.layout.state(index)
+        if not path.is_file():
+            kept = "it was not kept" if not line["kept"] else f"{path.relative_to(self.layout.root)} is not there"
+            raise RecordingError(f"{self.layout.root}: there are no states of episode {index}: {kept}")
+        return read_states(path)
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What can be seen.
+
+        Raises:
+            RecordingError: it was not stored, or cannot be read.
+        """
+        if not self.layout.scene.is_file():
+            raise RecordingError(
+                f"{self.layout.root} has no {self.layout.scene.name}: it was recorded without states, from which it could be filmed again"
+            )
+        try:
+            return load_stored_scene(self.layout.scene)
+        except ModelError as error:
+            raise RecordingError(str(error)) from error
 
     def video_path(self, camera: str, index: int) -> Path:
         """The file of a camera's video of an episode, whether it is there or not.

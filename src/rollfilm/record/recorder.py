@@ -18,7 +18,7 @@ from rollfilm.record.budget import recording_bytes
 from rollfilm.record.clock import timed
 from rollfilm.record.digest import EpisodeDigester
 from rollfilm.record.layout import Layout
-from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env
+from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env, describe_renderer, package_versions
 from rollfilm.record.options import RecorderOptions
 from rollfilm.record.overview import OverviewVideo
 from rollfilm.record.page import write_page
@@ -27,6 +27,7 @@ from rollfilm.record.ring import FrameRing, FrameSlot, Picture
 from rollfilm.record.sink import Ended, Sink
 from rollfilm.record.sinks.fingerprints import FingerprintSink
 from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
+from rollfilm.record.sinks.states import StatesSink
 from rollfilm.record.sinks.video import VideoSink
 from rollfilm.record.track import EndedEpisode, Track
 from rollfilm.render.frames import Frames
@@ -76,6 +77,7 @@ class Recorder:
         self.num_pictures = 0
         self.num_kept = 0
         self._check_cameras()
+        self._options.stores_states(env.scene)  # says what is wrong before anything is made
         self._check_memory()
         self._root_was_there = self._layout.root.exists()
         self._lock = self._layout.prepare(overwrite=self._options.overwrite, page=self._options.page)
@@ -357,8 +359,10 @@ class Recorder:
     def _make_sinks(self) -> Iterator[Sink]:
         yield VideoSink(self._layout, self._pool, self._sizes, self.frame_rate, self._options.video, posters=self._options.page)
         yield FingerprintSink(self._layout, tuple(self._sizes))
+        env = self._env
+        if self._options.stores_states(env.scene):
+            yield self._states_sink()
         if self._options.trajectory:
-            env = self._env
             info = TrajectoryInfo(
                 env_id=env.env_id,
                 env_kwargs=env.env_kwargs,
@@ -370,6 +374,19 @@ class Recorder:
                 source_desc=self._options.source_desc,
             )
             yield ManiSkillSink(self._layout, info)
+
+    def _states_sink(self) -> StatesSink:
+        env, scene = self._env, self._env.filmed_scene()
+        assert scene is not None
+        provenance = {
+            "env_id": env.env_id,
+            "engine": env.engine,
+            "renderer": describe_renderer(env),
+            "cameras": {camera.name: {"height": camera.height, "width": camera.width} for camera in env.cameras},
+            "versions": package_versions(),
+        }
+        sizes = {camera.name: (camera.height, camera.width) for camera in env.cameras}
+        return StatesSink(self._layout, scene, sizes, provenance, required=bool(self._options.keep_states))
 
     def _append(self, world: int, batch: StepBatch, slot: FrameSlot | None) -> None:
         track = self._tracks[world]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.record.ring import Picture
+from rollfilm.render.looks import WorldLooks
 
 __all__ = ["Ended", "Episode", "Outcome", "Receipt", "Sink", "StateRow", "StepRow"]
 
@@ -44,11 +45,17 @@ class StateRow:
         observation: what the policy saw, an array or nested mappings of arrays, without the batch axis.
         env_states: ManiSkill's ``{"actors": {name: (13,)}, "articulations": {name: (13 + 2 dof,)}}``, or empty.
         pictures: the picture of each camera; empty if the episode is not filmed.
+        scene_state: what a renderer needs to film this state again: ``position`` (bodies, 3) and ``quat_wxyz`` (bodies, 4), with a path
+            of tendons ``path`` (Q, 4); with an engine its complete state ``engine_state`` (S,); and ``state_count``, the environment's
+            counter. Empty where nobody knows it.
+        looks: how the world looks where it does not look as its scene says, of one world; None for as the scene says.
     """
 
     observation: Any
     env_states: Mapping[str, Any]
     pictures: Mapping[str, Picture]
+    scene_state: Mapping[str, NDArray] = field(default_factory=dict)
+    looks: WorldLooks | None = None
 
 
 @dataclass(frozen=True, eq=False)
