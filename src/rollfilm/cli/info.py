@@ -57,7 +57,13 @@ def find_faults(layout: "Layout", manifest: dict[str, Any], episodes: list[dict[
 
     status = manifest["status"]
     if status == "recording":
-        yield "it was never closed: it is still running, or its process was killed; what is listed as finished is whole"
+        yield (
+            "it was never closed: it is still running, or its process was killed; what is listed as finished is whole "
+            "(rollfilm recover puts it together)"
+        )
+    elif status == "recovered":
+        lost = manifest.get("lost") or ["nothing that is known of"]
+        yield f"it was recovered after its process was killed; lost: {'; '.join(lost)}"
     elif status == "interrupted":
         yield "it was interrupted (Ctrl-C); episodes in flight were cut"
     elif status == "failed":

@@ -26,6 +26,7 @@ VERBS: dict[str, VerbEntry] = {
     "record": VerbEntry("rollfilm.cli.record", "Record", "film episodes of a task: videos, an overview, a trajectory file"),
     "render": VerbEntry("rollfilm.cli.render", "Render", "take a picture of any MuJoCo model"),
     "info": VerbEntry("rollfilm.cli.info", "Info", "say what a recording holds"),
+    "recover": VerbEntry("rollfilm.cli.recover", "Recover", "make a recording whole whose process was killed"),
     "index": VerbEntry("rollfilm.cli.index", "Index", "make the page of a recording anew, to look at in a browser"),
 }
 
