@@ -69,9 +69,9 @@ class EpisodeStates:
         """T + 1, the number of states."""
         return len(self.state_count)
 
-    def poses(self, rows: ArrayLike) -> BodyPoses:
-        """The poses of some states, an axis of rows in the place of worlds: copies."""
-        index = np.asarray(rows)
+    def poses(self, rows: ArrayLike | slice) -> BodyPoses:
+        """The poses of some states, an axis of rows in the place of worlds. Of a slice they are read where they are used."""
+        index = rows if isinstance(rows, slice) else np.asarray(rows)
         path = None if self.path is None else self.path[index]
         return BodyPoses(self.position[index], self.quat_wxyz[index], path)
 
