@@ -108,18 +108,18 @@ def test_names_and_errors_cannot_leave_their_place(tmp_path):
     assert page.source.count("alert(1)") == page.source.count("alert(1)\\u003c") + page.source.count("alert(1)&lt;")
 
 
-def test_numbers_that_a_browser_would_round_or_refuse_stay_what_they_are(tmp_path):
+def test_what_a_browser_would_round_or_refuse_and_what_is_not_known_stays_what_it_is(tmp_path):
     lines = [
         episode_line(0, seed=2**63 + 1, episode_return=float("nan")),
         episode_line(1, seed=2**53 - 1, episode_return=float("-inf")),
-        episode_line(2, success=None, success_once=None, seed=None),
+        episode_line(2, success=None, success_once=None, seed=None, kept=False, videos={"front": "videos/front/gone.mp4"}),
     ]
     layout = bare_recording(tmp_path, lines)
     write_page(layout)
     rows = Page(layout.page).rows
     assert (rows[0]["seed"], rows[0]["episode_return"]) == ("9223372036854775809", "NaN")
     assert (rows[1]["seed"], rows[1]["episode_return"]) == (2**53 - 1, "-Infinity")
-    assert (rows[2]["seed"], rows[2]["success"], rows[2]["success_once"]) == (None, None, None)
+    assert (rows[2]["seed"], rows[2]["success"], rows[2]["success_once"], rows[2]["front"]) == (None, None, None, None)
 
 
 def test_of_several_lines_of_an_episode_the_page_has_all_in_their_order(tmp_path):

@@ -9,6 +9,7 @@ import h5py
 import pytest
 
 from counting_env import CountingVectorEnv, counting_policy
+from page_reader import Page
 from recorded_files import decode, lines
 from rollfilm.cli import main
 from rollfilm.errors import RecordingError
@@ -76,6 +77,16 @@ def test_what_had_ended_is_whole_and_what_was_lost_is_said(interrupted, capsys):
     assert not (interrupted / "segments").exists()
     assert main(["info", str(interrupted)]) == 0
     assert "recovered after its process was killed; lost: overview.mp4" in capsys.readouterr().out
+
+
+def test_the_recovered_recording_has_its_page_with_every_poster(interrupted):
+    gone = sorted(interrupted.glob("posters/front/*"))[3]
+    gone.unlink()
+    lost = recover(interrupted).lost
+    page = Page(interrupted / "index.html")
+    assert (page.recording["status"], page.recording["lost"]) == ("recovered", lost)
+    kept = {f"posters/front/episode_{line['episode']:06d}.jpg" for line in lines(interrupted)}
+    assert {path.relative_to(interrupted).as_posix() for path in interrupted.rglob("*.jpg")} == kept
 
 
 def test_a_second_recovery_has_nothing_to_do(interrupted, capsys):

@@ -25,7 +25,7 @@ _SCRIPTS = ("data.js", "card.js", "grid.js", "plots.js", "player.js", "page.js")
 
 #: What the page has to know of the recording itself. Not ``"run"``: the same recording gives the same page on any day.
 _MANIFEST_FIELDS = (
-    "status", "error", "task", "env_id", "engine", "device", "num_envs", "obs_mode", "control_mode", "control_frequency_hz",
+    "status", "error", "lost", "task", "env_id", "engine", "device", "num_envs", "obs_mode", "control_mode", "control_frequency_hz",
     "max_episode_steps", "seed", "keep", "versions",
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import av
 from av.error import FFmpegError
-from av.video.reformatter import ColorRange, Colorspace
+from av.video.reformatter import Colorspace
 
 from rollfilm.record.whole_file import whole_file
 
@@ -55,10 +55,8 @@ def _without_padding(frame: av.VideoFrame, size: tuple[int, int]) -> av.VideoFra
 
 def _jpeg(frame: av.VideoFrame, size: tuple[int, int]) -> bytes:
     height, width = size
-    # JFIF means BT.601 with full range, whatever the video's colours are
-    small = frame.reformat(
-        width=width, height=height, format="yuvj420p", dst_colorspace=Colorspace.ITU601, dst_color_range=ColorRange.JPEG, threads=1
-    )
+    # JFIF means BT.601 with full range (the j of yuvj420p), whatever the video's colours are
+    small = frame.reformat(width=width, height=height, format="yuvj420p", dst_colorspace=Colorspace.ITU601, threads=1)
     small.pts = 0
     context = av.CodecContext.create("mjpeg", "w")
     assert isinstance(context, av.VideoCodecContext)

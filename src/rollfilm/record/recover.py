@@ -17,6 +17,8 @@ from rollfilm.record.layout import Layout
 from rollfilm.record.lock import FolderLock
 from rollfilm.record.manifest import read_episodes, read_manifest, shared_digests, write_manifest
 from rollfilm.record.page import write_page
+from rollfilm.record.posters import make_missing_posters
+from rollfilm.record.reading import Recording
 from rollfilm.record.sinks.maniskill import TrajectoryInfo, assemble_trajectories
 from rollfilm.record.video import PARTIAL_SUFFIX
 from rollfilm.record.whole import naming
@@ -80,6 +82,7 @@ def recover(folder: str | Path, *, progress: Callable[[int, int], None] | None =
         lost = [*manifest.get("lost", ()), *lost]
         write_manifest(layout, {**manifest, **head, "lost": lost, "sha256": shared_digests(layout)})
         if (manifest.get("files") or {}).get("page"):
+            make_missing_posters(Recording(layout.root))
             write_page(layout)
     return Recovery(True, sum(line["kept"] for line in episodes), len(episodes), lost)
 

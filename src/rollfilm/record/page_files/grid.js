@@ -64,7 +64,7 @@ class Grid {
     this.list.style.gridTemplateColumns = `repeat(${this.columns}, minmax(0, 1fr))`;
     if (this.shown.length > 0) {
       const card = this.cards.values().next().value ?? this.add(0);
-      this.rowHeight = card.offsetHeight + this.gap;
+      this.rowHeight = card.getBoundingClientRect().height + this.gap;
     }
     this.draw();
   }

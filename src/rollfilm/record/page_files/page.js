@@ -11,7 +11,7 @@ function onMoved(place) {
   } catch {
     // some browsers allow no change of the address of a file
   }
-  if (place === null) grid.focus(grid.current);
+  if (place === null) grid.focus(player.place);
   else grid.current = place;
 }
 
@@ -134,13 +134,14 @@ function setUpControls() {
 /* what is said at the top */
 
 const statusWords = {
-  recording: "This recording was not closed: it is still running, or its process was killed. What is listed is whole. rollfilm index makes this page anew.",
+  recording: "This recording was not closed: it is still running, or its process was killed. What is listed is whole. rollfilm index makes this page anew, rollfilm recover makes the recording whole.",
   interrupted: "This recording was interrupted; episodes in flight were cut.",
   failed: "This recording ended with an error: ",
+  recovered: "The process of this recording was killed; what had ended was made whole again. ",
 };
 
 function describeRecording() {
-  const { task, env_id, engine, device, num_envs, control_frequency_hz, control_mode, obs_mode, seed, keep, status, error } = recording;
+  const { task, env_id, engine, device, num_envs, control_frequency_hz, control_mode, obs_mode, seed, keep, status, error, lost } = recording;
   const parts = [
     env_id !== task && env_id,
     `${engine} on ${device}`,
@@ -154,7 +155,8 @@ function describeRecording() {
   ];
   byId("made").textContent = parts.filter(Boolean).join(" \u00b7 ");
   if (status in statusWords) {
-    byId("status").textContent = statusWords[status] + (status === "failed" ? (error ?? "") : "");
+    const more = { failed: error ?? "", recovered: lost?.length ? `Lost: ${lost.join("; ")}.` : "" };
+    byId("status").textContent = statusWords[status] + (more[status] ?? "");
     byId("status").hidden = false;
   }
 }
@@ -171,7 +173,7 @@ function summarise() {
   const onceCount = once.filter((episode) => episode.success_once).length;
   const interval = (count, of) => wilson(count, of).map((share) => (100 * share).toFixed(1)).join(" to ");
   const share = (count, of) => (of ? `${((100 * count) / of).toFixed(1)} %` : "not said");
-  const shareNote = (count, of) => (of ? `${format(count)} of ${format(of)}, 95 % interval ${interval(count, of)} %` : "");
+  const shareNote = (count, of) => (of ? `${format(count)} of ${format(of)}, 95\u00a0% interval ${interval(count, of)}\u00a0%` : "");
   const lengths = episodes.map((episode) => episode.steps);
   const returns = episodes.map((episode) => Number(episode.episode_return)).filter(Number.isFinite);
   const notComplete = episodes.length - complete.length;
@@ -188,7 +190,9 @@ function summarise() {
 function listDetails() {
   const place = byId("details");
   if (recording.overview) {
-    place.append(make("video", { src: urlOf(recording.overview), controls: true, preload: "none", muted: true, loop: true, ariaLabel: "All worlds at once" }));
+    const video = make("video", { src: urlOf(recording.overview), controls: true, preload: "none", muted: true, loop: true, ariaLabel: "All worlds at once" });
+    byId("more").addEventListener("toggle", () => (video.preload = "metadata"), { once: true });
+    place.append(video);
   }
   const list = (title, items) => make("div", {}, make("b", {}, title), make("ul", {}, ...items.map((item) => make("li", {}, item))));
   place.append(list("Files", recording.files.map((name) => make("a", { href: urlOf(name) }, name))));

@@ -93,8 +93,9 @@ class Player {
 
   /** Say which frame is on the screen: exactly where the browser tells, else a few times a second. */
   followFrames() {
+    this.video.addEventListener("seeked", () => this.showFrame(this.video.currentTime));
     if (!this.video.requestVideoFrameCallback) {
-      for (const name of ["timeupdate", "seeked"]) this.video.addEventListener(name, () => this.showFrame(this.video.currentTime));
+      this.video.addEventListener("timeupdate", () => this.showFrame(this.video.currentTime));
       return;
     }
     const next = (_, { mediaTime }) => {
@@ -116,7 +117,8 @@ class Player {
   stepFrames(by) {
     this.video.pause();
     const frame = this.frameAt(this.video.currentTime) + by;
-    this.video.currentTime = (Math.min(Math.max(frame, 0), this.episode.steps) + 0.5) / recording.fps;
+    // there is nothing behind the last frame, and a loop would begin again
+    if (frame <= this.episode.steps) this.video.currentTime = (Math.max(frame, 0) + 0.5) / recording.fps;
   }
 
   onTrouble() {
@@ -125,6 +127,7 @@ class Player {
     const link = make("a", { href: urlOf(path) }, path);
     byId("trouble").replaceChildren(`This browser cannot play the video (${recording.codec}), or it is not there: `, link);
     byId("trouble").hidden = false;
+    this.video.hidden = true;
   }
 
   listFacts() {
