@@ -57,6 +57,9 @@ class Record:
     """what the actions mean, in ManiSkill's names"""
     randomize: tyro.conf.FlagCreatePairsOff[bool] = False
     """let episodes look different: colours, lights and cameras, drawn by lot from the seed of each"""
+    video_when: Literal["auto", "online", "after"] = "auto"
+    """when episodes are filmed: while they run, or those that are kept after they have ended; auto does the second once most of them are
+    thrown away"""
     overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
     """delete the recording that is in the folder"""
     fps: float | None = None
@@ -104,6 +107,7 @@ class Record:
         options = RecorderOptions(
             keep=self.keep,
             overwrite=self.overwrite,
+            video_when=self.video_when,
             fps=self.fps,
             video=VideoOptions(codec=self.codec, preset=self.preset, crf=self.crf),
             seed=self.seed,
@@ -143,7 +147,7 @@ class Record:
                 run_episodes(env, policy, num_episodes=self.episodes, seed=self.seed, recorder=recorder, progress=show)
         except KeyboardInterrupt:
             interrupted = True
-            if recorder.num_pictures == 0:
+            if not recorder.has_begun:
                 return EXIT_INTERRUPTED
         except RecordingError as error:
             raise RecordingError(f"{error}. Finished episodes that were kept: {recorder.num_kept}, in {self.out}") from error

@@ -132,7 +132,7 @@ class _Run:
             actions = np.asarray(self._policy(observation))
         actions = np.where(self._active.reshape(-1, *[1] * (actions.ndim - 1)), actions, 0).astype(actions.dtype)
         result = self._env.step(actions)
-        batch = StepBatch.of_env(self._env, actions, result) if self._recorder is not None else None
+        batch = self._batch(actions, result)
         if self._recorder is not None and batch is not None:
             self._recorder.on_step(batch)
         self._rollout.control_steps += 1
@@ -185,8 +185,12 @@ class _Run:
         if reset := getattr(self._policy, "reset", None):
             with timed(self._seconds, "policy"):
                 reset(begins)
-        if self._recorder is not None:
-            self._recorder.on_reset(ResetBatch.of_env(self._env, observation, worlds.tolist(), self._seed))
+        if (recorder := self._recorder) is not None:
+            recorder.on_reset(ResetBatch.of_env(self._env, observation, worlds.tolist(), self._seed, pictures=recorder.wants_frames))
+
+    def _batch(self, actions: NDArray, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> StepBatch | None:
+        recorder = self._recorder
+        return None if recorder is None else StepBatch.of_env(self._env, actions, result, pictures=recorder.wants_frames)
 
     def _measure(self, started: float) -> None:
         rollout = self._rollout

@@ -54,11 +54,12 @@ class StateBatch:
     looks: Sequence[WorldLooks | None] | None = None
 
     @classmethod
-    def of_env(cls, env: Any, observation: Any) -> Self:
-        """The current state of one of our environments."""
+    def of_env(cls, env: Any, observation: Any, *, pictures: bool = True) -> Self:
+        """The current state of one of our environments; without ``pictures`` nothing is rendered (``Recorder.wants_frames``)."""
         engine = getattr(env, "engine", None)
         scene_state = {} if engine is None else scene_state_of(engine)
-        return cls(env.frames(), env.state_count, observation, env.env_states(), scene_state, getattr(env, "looks", None))
+        frames = env.frames() if pictures else Frames({}, env.state_count)
+        return cls(frames, env.state_count, observation, env.env_states(), scene_state, getattr(env, "looks", None))
 
     def on_host(self) -> Self:
         """The same with observation and states as NumPy arrays: one copy an array, however many worlds there are."""
@@ -105,10 +106,10 @@ class ResetBatch:
     filmed: bool = True
 
     @classmethod
-    def of_env(cls, env: Any, observation: Any, worlds: Sequence[int], run_seed: int) -> Self:
+    def of_env(cls, env: Any, observation: Any, worlds: Sequence[int], run_seed: int, *, pictures: bool = True) -> Self:
         """The reset that one of our environments has just made."""
         return cls(
-            state=StateBatch.of_env(env, observation),
+            state=StateBatch.of_env(env, observation, pictures=pictures),
             worlds=worlds,
             episode_index=env.episode_index,
             episode_seed=env.episode_seed,
@@ -178,11 +179,11 @@ class StepBatch:
     final: FinalBatch | None = None
 
     @classmethod
-    def of_env(cls, env: Any, actions: Any, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Self:
+    def of_env(cls, env: Any, actions: Any, result: tuple[Any, Any, Any, Any, dict[str, Any]], *, pictures: bool = True) -> Self:
         """The step that one of our environments has just made, ``result`` being what its ``step`` returned."""
         observation, rewards, terminated, truncated, infos = result
         return cls(
-            state=StateBatch.of_env(env, observation),
+            state=StateBatch.of_env(env, observation, pictures=pictures),
             actions=actions,
             rewards=rewards,
             terminated=terminated,

@@ -129,7 +129,7 @@ class Manifest:
             "files": {
                 "episodes": layout.episodes.name,
                 "videos": "videos/<camera>/episode_<episode>.mp4",
-                "overview": layout.overview.name if options.overview and options.pictures else None,
+                "overview": layout.overview.name if options.has_overview else None,
                 "trajectory": trajectory if options.trajectory else None,
                 "page": layout.page.name if options.page else None,
                 "posters": "posters/<camera>/episode_<episode>.jpg" if options.page else None,

@@ -27,10 +27,13 @@ class RecorderOptions:
         fps: of playback; None for the control rate, so that videos play in real time.
         video: how videos are encoded.
         pictures: film; if not, the environment needs no camera and there are no videos.
-        overview: write a video of all worlds.
+        overview: write a video of all worlds, as long as episodes are filmed while they run.
         trajectory: write ManiSkill's h5 and json.
         page: write ``index.html``, and the last frame of each video as its poster.
         keep_states: store what a renderer needs to film the episodes again; None for wherever the environment has a scene.
+        video_when: when episodes are filmed. ``"online"``: while they run, and thrown away if they are not kept. ``"after"``: an episode
+            that is kept is filmed from its states once it has ended; until then nothing is rendered. ``"auto"``: the first once, and
+            afterwards as long as more of the episodes that ended so far are thrown away than kept, if states are stored.
         encoder_threads: None for one a core.
         buffered_steps: how many control steps of frames may wait for the encoders before the loop does.
         seed: of the run, for the record.
@@ -50,6 +53,7 @@ class RecorderOptions:
     trajectory: bool = True
     page: bool = True
     keep_states: bool | None = None
+    video_when: Literal["auto", "online", "after"] = "auto"
     encoder_threads: int | None = None
     buffered_steps: int = 3
     seed: int | None = None
@@ -62,6 +66,10 @@ class RecorderOptions:
             raise InvalidArgumentError(f"keep={self.keep!r} was asked for; give 'success', 'all' or a function of (episode, outcome)")
         if self.fps is not None and not (math.isfinite(self.fps) and 0.001 <= self.fps <= 1000):
             raise InvalidArgumentError(f"fps {self.fps} was asked for; give a number from 0.001 to 1000")
+        if self.video_when not in ("auto", "online", "after"):
+            raise InvalidArgumentError(f"video_when={self.video_when!r} was asked for; give 'auto', 'online' or 'after'")
+        if self.video_when == "after" and not self.pictures:
+            raise InvalidArgumentError("video_when='after' came with pictures=False, so that nothing would be filmed; give one of them")
         if self.buffered_steps < 1 or (self.encoder_threads is not None and self.encoder_threads < 1):
             raise InvalidArgumentError(
                 f"buffered_steps {self.buffered_steps} and encoder_threads {self.encoder_threads} were asked for; both are at least 1"
@@ -80,6 +88,24 @@ class RecorderOptions:
         if self.keep_states and scene is None:
             raise InvalidArgumentError("keep_states=True needs to know what can be seen; give EnvDescription a scene, or leave it out")
         return self.keep_states is not False and scene is not None
+
+    @property
+    def has_overview(self) -> bool:
+        """Whether a video of all worlds is written."""
+        return self.overview and self.pictures and self.video_when != "after"
+
+    def may_defer(self, scene: Scene | None) -> bool:
+        """Whether episodes may be filmed after they have ended.
+
+        Raises:
+            InvalidArgumentError: they shall be, and no states are stored.
+        """
+        stored = self.pictures and self.stores_states(scene)
+        if self.video_when == "after" and not stored:
+            raise InvalidArgumentError(
+                "video_when='after' films stored states, and none are stored: give EnvDescription a scene and leave keep_states out"
+            )
+        return stored and (self.video_when == "after" or (self.video_when == "auto" and self.keep != "all"))
 
     def keeps(self, episode: Episode, outcome: Outcome) -> bool:
         """Whether a finished episode stays."""

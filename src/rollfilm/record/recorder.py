@@ -16,6 +16,7 @@ from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
 from rollfilm.record.budget import recording_bytes
 from rollfilm.record.clock import timed
+from rollfilm.record.deferred import Camerawork, DeferredEpisodes
 from rollfilm.record.digest import EpisodeDigester
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env, describe_renderer, package_versions
@@ -24,15 +25,19 @@ from rollfilm.record.overview import OverviewVideo
 from rollfilm.record.page import write_page
 from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing, FrameSlot, Picture
-from rollfilm.record.sink import Ended, Sink
+from rollfilm.record.sink import Ended, Episode, Sink
 from rollfilm.record.sinks.fingerprints import FingerprintSink
 from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
 from rollfilm.record.sinks.states import StatesSink
 from rollfilm.record.sinks.video import VideoSink
+from rollfilm.record.state_renderer import StateRenderer
 from rollfilm.record.track import EndedEpisode, Track
 from rollfilm.render.frames import Frames
 
 __all__ = ["Recorder"]
+
+#: With ``video_when="auto"`` more episodes than these must have been thrown away before others are filmed after they have ended.
+_FEWEST_THROWN_AWAY = 8
 
 
 class Recorder:
@@ -56,7 +61,9 @@ class Recorder:
         InvalidArgumentError: there is no camera, or one without ``"rgb"`` among its outputs.
 
     Attributes:
-        timings: seconds so far, ``"encode"`` (copying frames and waiting for encoders) and ``"write"`` (all other files).
+        timings: seconds so far, ``"encode"`` (copying frames and waiting for encoders), ``"write"`` (all other files) and, where episodes
+            are filmed after they have ended, ``"film"`` (all of that).
+        has_begun: whether there was an episode.
         num_pictures: pictures recorded so far, kept or not.
         num_kept: episodes that stay, of those whose files are whole.
     """
@@ -77,7 +84,10 @@ class Recorder:
         self.num_pictures = 0
         self.num_kept = 0
         self._check_cameras()
-        self._options.stores_states(env.scene)  # says what is wrong before anything is made
+        self._may_defer = self._options.may_defer(env.scene)  # says what is wrong before anything is made
+        self._camerawork: Camerawork | None = None
+        self._decided = [0, 0]  # complete episodes that were thrown away, and kept
+        self.has_begun = False
         self._check_memory()
         self._root_was_there = self._layout.root.exists()
         self._lock = self._layout.prepare(overwrite=self._options.overwrite, page=self._options.page)
@@ -85,10 +95,11 @@ class Recorder:
             self._manifest = Manifest(self._layout, env, self._options)
             self._manifest.write("recording")
             # the buffers first: where they do not fit into memory, no thread has been started
-            self._ring = FrameRing(self._sizes, env.num_envs, self._options.buffered_steps)
+            self._ring = FrameRing(self._online_sizes, env.num_envs, self._options.buffered_steps)
             self._digester = EpisodeDigester(self._layout)
             self._pool = EncoderPool(self._options.encoder_threads)
-            self._overview = self._open_overview() if self._options.overview and self._sizes else None
+            self._deferred = DeferredEpisodes(self._layout.root, env.num_envs)
+            self._overview = self._open_overview() if self._options.has_overview else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
         except BaseException:
             self._undo()
@@ -116,11 +127,16 @@ class Recorder:
             StaleFramesError: the frames show another state than the environment's.
             RecordingError: a file cannot be written.
         """
-        self._check_state(batch.state)
         worlds = [int(world) for world in batch.worlds]
+        deferred = batch.filmed and self._defers_next
+        self._check_state(batch.state, needed=batch.filmed and not deferred)
         for world in worlds:
             if world in self._tracks:
                 self._end(world, self._tracks[world].flagged or "cut")
+        self.has_begun = True
+        if deferred:
+            self._begin_deferred(batch, worlds)
+            return
         for_overview = self._overview is not None and self._overview.num_frames == 0
         filmed = worlds if batch.filmed and self._sizes else []
         with timed(self.timings, "encode"):
@@ -149,28 +165,59 @@ class Recorder:
             RecordingError: a step was left out, or a file cannot be written.
             InvalidArgumentError: ``keep="success"`` and the environment does not say what succeeded.
         """
-        self._check_state(batch.state)
+        self._check_state(batch.state, needed=self.needs_pictures)
         batch = batch.on_host()
         worlds = list(self._tracks)
-        filmed = [world for world, track in self._tracks.items() if track.episode.filmed and self._sizes]
+        filmed = [world for world, track in self._tracks.items() if self._is_filmed(track)]
+        with timed(self.timings, "write"):
+            self._deferred.append([world for world, track in self._tracks.items() if track.deferred], batch)
         with timed(self.timings, "encode"):
             slot = self._take(batch, None if self._overview is not None else filmed) if self.needs_pictures else None
         try:
             if self._overview is not None and slot is not None:
                 self._overview.add(slot, [world for world in range(self._env.num_envs) if batch.success_of(world)])
             with timed(self.timings, "write"):
-                for world in worlds:
-                    self._append(world, batch, slot)
+                ended = [world for world in worlds if self._append(world, batch, slot)]
             self.num_pictures += len(filmed) * len(self._sizes)
         finally:
             if slot is not None:
                 slot.release()
+        for world in ended:
+            self._end(world, self._tracks[world].flagged or "stopped")
         self._settle()
 
     @property
     def needs_pictures(self) -> bool:
         """Whether a step needs frames: an episode in flight is filmed, or all worlds are."""
-        return self._overview is not None or any(track.episode.filmed and self._sizes for track in self._tracks.values())
+        return self._overview is not None or any(map(self._is_filmed, self._tracks.values()))
+
+    @property
+    def wants_frames(self) -> bool:
+        """Whether the next reset or step needs frames (``StateBatch.of_env(..., pictures=recorder.wants_frames)``)."""
+        return self.needs_pictures or not self._defers_next
+
+    @property
+    def _defers_next(self) -> bool:
+        """Whether an episode that begins now is filmed after it has ended."""
+        thrown_away, kept = self._decided
+        return self._may_defer and (self._options.video_when == "after" or thrown_away > max(kept, _FEWEST_THROWN_AWAY))
+
+    @property
+    def _online_sizes(self) -> dict[str, tuple[int, int]]:
+        """(H, W) of the cameras that may film while episodes run."""
+        return {} if self._options.video_when == "after" else self._sizes
+
+    def _is_filmed(self, track: Track) -> bool:
+        return bool(self._sizes) and track.episode.filmed and not track.deferred
+
+    def _begin_deferred(self, batch: ResetBatch, worlds: Sequence[int]) -> None:
+        if self._options.overview:
+            self.end_clip(self._layout.overview)  # it shows every state: it cannot go on without pictures
+        with timed(self.timings, "write"):
+            self._deferred.begin(worlds, batch.state.on_host())
+        for world in worlds:
+            self._tracks[world] = Track(batch.episode(world), deferred=True)
+        self._settle()
 
     def in_flight(self, world: int) -> int | None:
         """How many steps the episode in a world has had so far; None if none is in flight there."""
@@ -218,7 +265,13 @@ class Recorder:
         return True
 
     def begin_clip(self, frames: Frames) -> None:
-        """Begin a video of all worlds with the pictures of the current state; steps follow until :meth:`end_clip`."""
+        """Begin a video of all worlds with the pictures of the current state; steps follow until :meth:`end_clip`.
+
+        Raises:
+            InvalidArgumentError: nothing is filmed while episodes run.
+        """
+        if self._sizes and not self._online_sizes:
+            raise InvalidArgumentError("a video of all worlds needs pictures of every state, and video_when='after' renders none")
         if self._overview is None and self._sizes:
             self._overview = self._open_overview()
             with timed(self.timings, "encode"):
@@ -289,7 +342,10 @@ class Recorder:
             with _collect(problems):
                 if self._options.page:
                     write_page(self._layout)
-        if error is not None and self.num_pictures == 0:
+        self._deferred.close()
+        if self._camerawork is not None:
+            self._camerawork.renderer.close()
+        if error is not None and not self.has_begun:
             self._undo()
         self._lock.release()
         if problems and error is None:
@@ -322,14 +378,14 @@ class Recorder:
                 raise InvalidArgumentError(f"cameras {other!r} and {camera.name!r} would share a folder of videos; rename one")
 
     def _check_memory(self) -> None:
-        num_bytes = recording_bytes(self._sizes, self._env.num_envs, self._options.buffered_steps)
-        shapes = ", ".join(f"{name} {width}x{height}" for name, (height, width) in self._sizes.items())
+        num_bytes = recording_bytes(self._online_sizes, self._env.num_envs, self._options.buffered_steps)
+        shapes = ", ".join(f"{name} {width}x{height}" for name, (height, width) in self._online_sizes.items())
         require_memory(num_bytes, f"frame buffers and encoders for {self._env.num_envs} worlds ({shapes})")
 
-    def _check_state(self, state: StateBatch) -> None:
+    def _check_state(self, state: StateBatch, *, needed: bool) -> None:
         if self._closed:
             raise RecordingError(f"the recording in {self._layout.root} is closed; make a new recorder")
-        if not state.frames and not self.needs_pictures:
+        if not state.frames and not needed:
             return
         if state.frames.state_count != state.state_count:
             raise StaleFramesError(
@@ -352,7 +408,7 @@ class Recorder:
         return slot
 
     def _pictures(self, track: Track, slot: FrameSlot | None) -> dict[str, Picture]:
-        if slot is None or not track.episode.filmed:
+        if slot is None or not self._is_filmed(track):
             return {}
         return {camera: slot.picture(camera, track.episode.world) for camera in self._sizes}
 
@@ -388,24 +444,25 @@ class Recorder:
         sizes = {camera.name: (camera.height, camera.width) for camera in env.cameras}
         return StatesSink(self._layout, scene, sizes, provenance, required=bool(self._options.keep_states))
 
-    def _append(self, world: int, batch: StepBatch, slot: FrameSlot | None) -> None:
+    def _append(self, world: int, batch: StepBatch, slot: FrameSlot | None) -> bool:
+        """Append a step; whether the episode ends with it."""
         track = self._tracks[world]
-        row = batch.row(world, self._pictures(track, slot))
-        if row.success is None and self._options.keep == "success":
+        track.count(batch)
+        if track.success is None and self._options.keep == "success":
             raise InvalidArgumentError(
                 'keep="success" needs to know what succeeded, and infos["success"] does not say; give keep="all" or a function'
             )
-        track.count(row)
         track.missing_at_end = batch.missing_of(world)
         if batch.elapsed_steps is not None and int(batch.elapsed_steps[world]) != track.steps:
             raise RecordingError(
                 f"world {world}: the environment counts {int(batch.elapsed_steps[world])} steps in episode {track.episode.index}, "
                 f"the recorder was given {track.steps}; call on_step after every step"
             )
-        for sink in self._sinks:
-            sink.on_step(track.episode, row)
-        if track.flagged is not None if batch.ends is None else batch.ends[world]:
-            self._end(world, track.flagged or "stopped")
+        if not track.deferred:
+            row = batch.row(world, self._pictures(track, slot))
+            for sink in self._sinks:
+                sink.on_step(track.episode, row)
+        return track.flagged is not None if batch.ends is None else bool(batch.ends[world])
 
     def _end(self, world: int, ended: Ended, error: str | None = None, *, keep: bool = True) -> None:
         track = self._tracks[world]
@@ -414,15 +471,37 @@ class Recorder:
         del self._tracks[world]
         notes = {"missing_at_end": list(track.missing_at_end)} if track.missing_at_end else {}
         ended_episode = self._last_ended[world] = EndedEpisode(track.episode, outcome, keep, [], notes)
+        if outcome.complete:
+            self._decided[keep] += 1
         problems: list[Exception] = []
-        for sink in self._sinks:
+        if track.deferred and keep:
             with _collect(problems):
-                ended_episode.receipts.append(sink.on_episode_end(track.episode, outcome, keep=keep))
+                self._film(world, track.episode)
+        for sink in self._sinks if keep or not track.deferred else ():
+            with _collect(problems), timed(self.timings, "write"):
+                ended_episode.receipts.append(sink.on_episode_end(track.episode, outcome, keep=keep and not problems))
+        if track.deferred:
+            self._deferred.drop(world)
         if problems:
             ended_episode.outcome, ended_episode.keep = replace(outcome, ended="failed", error=str(problems[0])), False
         self._ended.append(ended_episode)
         if problems:
             raise problems[0]
+
+    def _film(self, world: int, episode: Episode) -> None:
+        """Give the sinks what they would have been given while the episode ran."""
+        if self._camerawork is None:
+            env, scene = self._env, self._env.filmed_scene()
+            assert scene is not None
+            at_once = Camerawork.states_at_once(self._sizes)
+            num_bytes = recording_bytes(self._sizes, at_once, self._options.buffered_steps)
+            require_memory(num_bytes, "buffers and encoders for episodes that are filmed after they have ended")
+            cameras = [replace(camera, every=1) for camera in env.cameras]
+            renderer = StateRenderer(scene, cameras, batch_size=at_once, device=env.device, options=env.render_options)
+            self._camerawork = Camerawork(renderer, FrameRing(self._sizes, at_once, self._options.buffered_steps))
+        self.timings.setdefault("film", 0.0)
+        with timed(self.timings, "film"):
+            self.num_pictures += len(self._sizes) * self._deferred.film(world, episode, self._sinks, self._camerawork)
 
     def _settle(self, *, everything: bool = False) -> None:
         """Write the lines of the ended episodes whose files are whole, in the order in which they ended."""

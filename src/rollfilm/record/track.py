@@ -4,7 +4,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from rollfilm.record.sink import Ended, Episode, Outcome, Receipt, StepRow
+from rollfilm.record.batch import StepBatch
+from rollfilm.record.sink import Ended, Episode, Outcome, Receipt
 
 __all__ = ["EndedEpisode", "Track"]
 
@@ -16,6 +17,7 @@ class Track:
     Attributes:
         flagged: whether the environment said with the last step that the episode ends.
         missing_at_end: what there is no record of for the last state.
+        deferred: whether it is filmed after it has ended.
     """
 
     episode: Episode
@@ -25,15 +27,17 @@ class Track:
     success_once: bool | None = None
     flagged: Ended | None = None
     missing_at_end: tuple[str, ...] = ()
+    deferred: bool = False
 
-    def count(self, row: StepRow) -> None:
-        """Add a step."""
+    def count(self, batch: StepBatch) -> None:
+        """Add the step of its world."""
+        world = self.episode.world
         self.steps += 1
-        self.flagged = "terminated" if row.terminated else "truncated" if row.truncated else None
-        self.episode_return += row.reward
-        self.success = row.success
-        if row.success is not None:
-            self.success_once = bool(self.success_once) or row.success
+        self.flagged = "terminated" if batch.terminated[world] else "truncated" if batch.truncated[world] else None
+        self.episode_return += float(batch.rewards[world])
+        self.success = batch.success_of(world)
+        if self.success is not None:
+            self.success_once = bool(self.success_once) or self.success
 
     def outcome(self, ended: Ended, error: str | None = None) -> Outcome:
         """How it ended, if it ends now."""
