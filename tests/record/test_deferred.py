@@ -208,9 +208,9 @@ def test_a_disk_that_is_full_while_filming_is_a_clear_error(tmp_path):
     assert (ended[0]["ended"], ended[0]["kept"]) == ("failed", False)
     assert not list(tmp_path.rglob("*.part"))
     assert not list(tmp_path.rglob("*_000000.*"))
-    # the other one had ended with the same step, and had its place once there was one
-    assert ended[1]["kept"]
-    assert len(decode(tmp_path / ended[1]["videos"]["front"])) == 5
+    # the other one was cut, after the disk had room again
+    assert (ended[1]["ended"], ended[1]["kept"]) == ("cut", True)
+    assert len(decode(tmp_path / ended[1]["videos"]["front"])) == ended[1]["steps"] + 1 == 4
 
 
 def test_memory_grows_neither_with_episodes_nor_with_their_length(tmp_path):
