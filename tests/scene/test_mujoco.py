@@ -136,14 +136,6 @@ def test_what_is_not_drawn_is_named_in_one_line():
     assert load_scene(model, site_groups=(0,)).geoms[0].kind == "site"
 
 
-def test_a_tendon_that_may_hang_in_mujoco_is_named():
-    xml = """<mujoco><worldbody><site name="a"/><site name="b" pos="1 0 0"/></worldbody><tendon>
-      <spatial limited="true" range="0 2"><site site="a"/><site site="b"/></spatial></tendon></mujoco>"""
-    (sites, slack) = load_scene(xml).warnings
-    assert sites.startswith("not drawn")
-    assert slack == "1 tendons are drawn straight where they are slack; MuJoCo lets them hang"
-
-
 def test_a_geom_whose_size_was_set_to_zero_is_left_out():
     model = load_model('<mujoco><worldbody><geom name="a" size=".1"/><geom type="box" size=".1 .1 .1"/></worldbody></mujoco>')
     model.geom_size[:, 0] = 0

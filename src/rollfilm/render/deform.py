@@ -14,6 +14,7 @@ from rollfilm.render.kernels.deform import (
     bound,
     box_parts,
     copy_topology,
+    hang_points,
     place_corners,
     place_points,
     place_vertices,
@@ -50,6 +51,7 @@ class Deformation:
         # where path points are that nobody knows: without width, so that nothing is drawn there
         self._nowhere = wp.vec4(*scene.center, 0.0)
         self._num_points = sum(len(d.bone_first) - 1 for d in scene.deforming)
+        self._hangs = any(mesh.hangs is not None for mesh in scene.deforming)
         self._pack()
         self._make_room()
         self._give_meshes()
@@ -88,6 +90,7 @@ class Deformation:
         meshes = (worlds, deforming.num_meshes)
         for kernel, dim, inputs in (
             (place_points, (worlds, self._num_points), [poses, deforming]),
+            *([(hang_points, (worlds, self._num_points), [deforming])] if self._hangs else []),
             (turn_points, (worlds, self._num_points), [deforming]),
             (place_vertices, (worlds, deforming.num_vertices), [deforming, data]),
             (place_corners, (worlds, deforming.num_triangles), [deforming, data]),
@@ -100,7 +103,7 @@ class Deformation:
         """Join the meshes of a scene."""
         scene, deforming, device = self._scene, self._deforming, self._device
         points = faces = vertices = 0
-        names = ("bone_body", "bone", "face", "by_area", "anchor", "shape", "triangle", "flat")
+        names = ("bone_body", "bone", "face", "by_area", "anchor", "shape", "triangle", "flat", "hangs", "hang_ends")
         parts: dict[str, list[NDArray]] = {name: [] for name in names}
         counts, mesh_vertex = [], [0]
         for mesh in scene.deforming:
@@ -114,11 +117,21 @@ class Deformation:
             parts["shape"].append(mesh.shape)
             parts["triangle"].append(level.triangles + vertices)
             parts["flat"].append(mesh.flat)
+            parts["hangs"].append(np.tile(mesh.hangs or (0.0, 0.0, 0.0, 0.0), (len(counts[-1]), 1)))
+            parts["hang_ends"].append(np.tile([points, points + len(counts[-1]) - 1], (len(counts[-1]), 1)))
             points += len(counts[-1])
             faces += len(mesh.faces)
             vertices += len(level.vertices)
             mesh_vertex.append(vertices)
-        kinds = {"bone": wp.vec4, "face": wp.vec3i, "anchor": wp.vec3i, "shape": wp.vec4, "triangle": wp.vec3i}
+        kinds = {
+            "bone": wp.vec4,
+            "face": wp.vec3i,
+            "anchor": wp.vec3i,
+            "shape": wp.vec4,
+            "triangle": wp.vec3i,
+            "hangs": wp.vec4,
+            "hang_ends": wp.vec2i,
+        }
         for name, arrays in parts.items():
             setattr(deforming, name, _array(np.concatenate(arrays), kinds.get(name, int), device))
         deforming.bone_first = _array(np.concatenate([[0], np.cumsum(np.concatenate(counts))]), int, device)
@@ -175,7 +188,7 @@ class Deformation:
 
 
 def _array(values: NDArray, dtype: Any, device: wp.Device) -> wp.array:
-    kind = np.int32 if dtype in (int, wp.vec3i) else np.float32
+    kind = np.int32 if dtype in (int, wp.vec2i, wp.vec3i) else np.float32
     return wp.array(np.ascontiguousarray(values, dtype=kind), dtype=dtype, device=device)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rollfilm.scene.hanging import hung
+
 __all__ = ["DeformingMesh", "deformed", "tubes"]
 
 #: Sides of the polygon that stands for the circle of a tube, and rings of each of its rounded ends.
@@ -32,6 +34,8 @@ class DeformingMesh:
         shape: float32 (V, 4). On a surface ``(side, height, 0, 0)``: the vertex lies ``height`` metres along the normal of its point, and
             its own normal is ``side`` times that. On a tube its normal, z along the axis, and the radius.
         flat: bool (T,), triangles that have their own normal at all their corners, which are theirs alone.
+        hangs: of a string, where gravity pulls (3), of length 1, and its length, metres: its control points, which bones put in a straight
+            line from end to end, hang between the first and the last of them while they are nearer. None for others.
     """
 
     mesh: int
@@ -43,6 +47,7 @@ class DeformingMesh:
     anchor: NDArray[np.int32]
     shape: NDArray[np.float32]
     flat: NDArray[np.bool_]
+    hangs: tuple[float, float, float, float] | None = None
 
 
 def tubes(segments: NDArray, radius: float) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32]]:
@@ -107,6 +112,8 @@ def deformed(
         width[owner[given]] = path[at, 3]
     points = np.zeros((len(width), 3))
     np.add.at(points, owner, terms)
+    if mesh.hangs is not None:
+        points = hung(points[[0, -1]], mesh.hangs[:3], mesh.hangs[3], len(points))
     across = np.cross(points[mesh.faces[:, 1]] - points[mesh.faces[:, 0]], points[mesh.faces[:, 2]] - points[mesh.faces[:, 0]])
     if not mesh.by_area:
         across = _unit(across)

@@ -25,6 +25,9 @@ __all__ = ["model_deforming"]
 
 _OBJECTS = {"tendon": mujoco.mjtObj.mjOBJ_TENDON, "flex": mujoco.mjtObj.mjOBJ_FLEX, "skin": mujoco.mjtObj.mjOBJ_SKIN}
 
+#: Straight pieces of a string that may hang.
+_STRING_PIECES = 28
+
 #: Groups of skins, flexes and tendons that MuJoCo's own viewers show.
 _GROUPS = (0, 1, 2)
 
@@ -99,9 +102,6 @@ def model_deforming(
         meshes.append(mesh_from_levels(name or f"{kind}_{number}", [level]))
         deforming.append(placed)
     shown = {(geom.kind, geom.source_id - first[geom.kind]) for geom in geoms}
-    hanging = sum(kind == "tendon" and _may_hang(model, i) for kind, i in shown)
-    if hanging:
-        warnings.append(f"{hanging} tendons are drawn straight where they are slack; MuJoCo lets them hang")
     parts = np.split(model.flex_matid, model.flex_elemadr[1:]) if model.nflex else []
     mixed = sum(kind == "flex" and len(np.unique(parts[i])) > 1 for kind, i in shown)
     if mixed:
@@ -109,13 +109,17 @@ def model_deforming(
     return tuple(geoms), tuple(meshes), tuple(deforming)
 
 
-def _may_hang(model: mujoco.MjModel, tendon: int) -> bool:
-    """Whether a tendon is a string between two sites, which MuJoCo draws as a catenary while it is slack."""
+def _string(model: mujoco.MjModel, tendon: int) -> tuple[float, float, float, float] | None:
+    """Of a string between two sites, which MuJoCo draws as a catenary while it is slack, where gravity pulls and its length."""
     spring = model.tendon_stiffness[tendon] > 0 and model.tendon_lengthspring[tendon, 0] == 0 < model.tendon_lengthspring[tendon, 1]
     limit = model.tendon_stiffness[tendon] == 0 and model.tendon_limited[tendon] and model.tendon_range[tendon, 0] == 0
     free = model.tendon_damping[tendon] == 0 and model.tendon_frictionloss[tendon] == 0
     pulls = (model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON) & (model.actuator_trnid[:, 0] == tendon)
-    return bool(model.tendon_num[tendon] == 2 and spring != limit and free and not pulls.any() and np.linalg.norm(model.opt.gravity) > 0)
+    gravity = float(np.linalg.norm(model.opt.gravity))
+    if model.tendon_num[tendon] != 2 or spring == limit or not free or pulls.any() or gravity == 0:
+        return None
+    x, y, z = (model.opt.gravity / gravity).tolist()
+    return x, y, z, float((model.tendon_lengthspring if spring else model.tendon_range)[tendon, 1])
 
 
 def _candidates(model: mujoco.MjModel) -> Iterator[tuple]:
@@ -282,7 +286,7 @@ def _tendon(model: mujoco.MjModel, tendon: int) -> _Surface | None:
     """A tendon: capsules from site to site, or along its path around geoms (``mjv_addGeoms`` in engine_vis_visualize.c)."""
     if model.tendon_width[tendon] <= 0:
         return None
-    slots = path_slots(model).get(tendon)
+    slots, hangs = path_slots(model).get(tendon), None
     if slots is not None:
         count = len(slots)
         bones = _Bones(np.arange(count + 1), model.nbody + slots, np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)))
@@ -295,5 +299,17 @@ def _tendon(model: mujoco.MjModel, tendon: int) -> _Surface | None:
         rank = np.cumsum(is_site) - 1
         joined = np.flatnonzero(is_site[:-1] & is_site[1:])
         segments = np.column_stack([rank[joined], rank[joined] + 1])
+        hangs = _string(model, tendon) if len(sites) == 2 else None
+        if hangs is not None:
+            bones = _straight(bones)
+            segments = np.column_stack([np.arange(_STRING_PIECES), np.arange(1, _STRING_PIECES + 1)])
     anchor, shape, triangles = tubes(segments, float(model.tendon_width[tendon]))
-    return _Surface(_mesh(bones, np.zeros((0, 3)), anchor, shape, None, triangles), triangles)
+    mesh = _mesh(bones, np.zeros((0, 3)), anchor, shape, None, triangles)
+    return _Surface(replace(mesh, hangs=hangs), triangles)
+
+
+def _straight(ends: _Bones) -> _Bones:
+    """Control points in a straight line from the first of two to the second."""
+    share = np.arange(_STRING_PIECES + 1)[:, None, None] / _STRING_PIECES
+    parts = np.concatenate([1.0 - share, share], axis=1) * ends.bone  # offsets and weights of both ends
+    return _Bones(2 * np.arange(_STRING_PIECES + 2), np.tile(ends.body, _STRING_PIECES + 1), parts.reshape(-1, 4))

@@ -31,6 +31,8 @@ class Deforming:
     shape: wp.array(dtype=wp.vec4)  # (V,)
     triangle: wp.array(dtype=wp.vec3i)  # (T,) vertices
     flat: wp.array(dtype=int)  # (T,)
+    hangs: wp.array(dtype=wp.vec4)  # (P,) of points of strings, where gravity pulls and how long the string is; else 0
+    hang_ends: wp.array(dtype=wp.vec2i)  # (P,) the first and the last point of the string
     mesh_vertex: wp.array(dtype=int)  # (D + 1,) where the vertices of each mesh begin
     num_bodies: int
     num_vertices: int
@@ -70,6 +72,49 @@ def point_at(deforming: Deforming, w: int, p: int):
     """Where a control point is."""
     point = deforming.point[w, p]
     return wp.vec3(point[0], point[1], point[2])
+
+
+@wp.func
+def half_span(ratio: float):
+    """Where ``sinh(u) / u`` is ``ratio``, above 1 (``rollfilm.scene.hanging``)."""
+    u = wp.sqrt(6.0 * (ratio - 1.0))
+    if ratio >= 3.0:
+        u = wp.log(2.0 * ratio) + wp.log(wp.log(2.0 * ratio))
+    for _ in range(8):
+        slope = 1.0 / wp.tanh(u) - 1.0 / u
+        u -= (wp.log(wp.sinh(u) / u) - wp.log(ratio)) / wp.max(slope, 1.0e-6)
+    return u
+
+
+@wp.kernel(enable_backward=False)
+def hang_points(deforming: Deforming):
+    """One thread a world and control point: those of slack strings move from the straight line onto a catenary."""
+    w, p = wp.tid()
+    hangs = deforming.hangs[p]
+    ends = deforming.hang_ends[p]
+    length = hangs[3]
+    if length == 0.0 or p == ends[0] or p == ends[1]:
+        return
+    down = wp.vec3(hangs[0], hangs[1], hangs[2])
+    first = point_at(deforming, w, ends[0])
+    between = point_at(deforming, w, ends[1]) - first
+    # of what is hardly slack rounding would be seen, and sagging not
+    if length <= 1.000001 * wp.length(between):
+        return
+    drop = wp.dot(between, down)
+    level = between - drop * down
+    span = wp.max(wp.length(level), 1.0e-6 * length)
+    reach = wp.sqrt(length * length - drop * drop)
+    u = half_span(reach / span)
+    a = 0.5 * span / u
+    tilt = drop / reach
+    before = u + wp.sign(tilt) * wp.log(wp.abs(tilt) + wp.sqrt(1.0 + tilt * tilt))
+    share = float(p - ends[0]) / float(ends[1] - ends[0])
+    along = share * length / a - wp.sinh(before)
+    steep = wp.sqrt(1.0 + along * along)
+    x = a * (wp.sign(along) * wp.log(wp.abs(along) + steep) + before)
+    place = first + x / span * level + a * (wp.cosh(before) - steep) * down
+    deforming.point[w, p] = wp.vec4(place[0], place[1], place[2], 1.0)
 
 
 @wp.func
