@@ -3,12 +3,13 @@
 import math
 import operator
 from collections.abc import Iterable
+from dataclasses import fields
 from numbers import Real
 from typing import Any
 
-from rollfilm.errors import InvalidArgumentError
+from rollfilm.errors import InvalidArgumentError, NotFoundError
 
-__all__ = ["is_number", "numbers_of", "require_integer", "require_number"]
+__all__ = ["is_number", "numbers_of", "require_fields", "require_integer", "require_number"]
 
 
 def require_integer(value: Any, name: str, *, lowest: int) -> int:
@@ -42,6 +43,18 @@ def require_number(value: Any, name: str, allowed: str) -> float:
     if not is_number(value):
         raise InvalidArgumentError(f"{name} is {value!r}; {allowed}")
     return float(value)
+
+
+def require_fields(names: Iterable[str], dataclass: Any) -> None:
+    """Make sure that all ``names`` are fields of a dataclass.
+
+    Raises:
+        NotFoundError: one is none; the message lists those there are.
+    """
+    known = [field.name for field in fields(dataclass)]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise NotFoundError(f"{dataclass.__name__} has no {', '.join(map(repr, unknown))}; there are: {', '.join(known)}")
 
 
 def numbers_of(values: Any) -> tuple[float, ...] | None:

@@ -224,6 +224,14 @@ def test_nothing_else_is_said(model, tmp_path):
     assert len(answer.stdout.splitlines()) == 2
 
 
+def test_the_warning_names_the_options_of_the_command(tmp_path, capsys):
+    path = tmp_path / "sites.xml"
+    path.write_text(NO_CAMERA.replace("<geom", "<site/><geom"))
+    for words, warned in (([], True), (["--site-groups", "0"], False)):
+        assert main(["render", str(path), "--size", "8x8", "--out", str(tmp_path / "frame.png"), *words]) == 0
+        assert ("not drawn: 1 sites (--site-groups asks for them)" in capsys.readouterr().out) == warned
+
+
 @pytest.mark.parametrize(
     "pixels",
     [

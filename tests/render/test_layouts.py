@@ -106,6 +106,9 @@ def test_threads_change_nothing_and_arrays_may_be_the_callers():
         ({"rgb_layout": "nchw_float32", "rgb_mean": (0.5, 0.5)}, "rgb_mean is .*give three finite numbers"),
         ({"rgb_layout": "nchw_float32", "rgb_mean": (0.5, float("nan"), 0.5)}, "rgb_mean is .*give three finite numbers"),
         ({"rgb_layout": "nchw_float32", "rgb_std": (0.5, 0.0, 0.5)}, "rgb_std is .*deviations above 0"),
+        ({"rgb_layout": "nchw_float16", "rgb_std": (0.5, 1e-5, 0.5)}, r"with this .* numbers up to 1e\+05, which nchw_float16 cannot hold"),
+        ({"rgb_layout": "nchw_float16", "rgb_mean": (0, 0, -7e4)}, r"with this .* numbers up to 7e\+04, which nchw_float16 cannot hold"),
+        ({"rgb_layout": "nchw_float32", "rgb_std": (1, 1, 1e-39)}, "with this .* which nchw_float32 cannot hold"),
     ],
 )
 def test_layouts_that_are_none_are_refused(arguments, message):

@@ -11,7 +11,7 @@ from render.looks_scene import looks_scene
 from render.scenes import still
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 from rollfilm.render import BatchRenderer, CameraRange, CameraRequest, GeomRange, LooksConfig, RenderOptions, WorldLooks, randomize
-from rollfilm.scene import Camera, Placement
+from rollfilm.scene import Camera, Placement, all_geom_names, geom_names, light_names
 from rollfilm.scene.extend import mesh_from_triangles, texture_from_image, with_meshes, with_textures
 from rollfilm.scene.mujoco import load_scene
 
@@ -51,6 +51,12 @@ REFUSED = [
     (lambda: CameraRequest("front", 8, 8, rgb_layout="nchw_float32", rgb_mean="abc"), "rgb_mean is 'abc'; give three finite numbers"),
     (lambda: CameraRequest("front", 8, 8, rgb_layout="nchw_float32", rgb_mean=0.5), "rgb_mean is 0.5; give three finite numbers"),
     (lambda: CameraRequest("front", 8, 8, rgb_layout="nchw_float32", rgb_std=(None, 1, 1)), "rgb_std is .*; give three finite numbers"),
+    (lambda: RenderOptions(shadow=True), "RenderOptions has no 'shadow'; there are: lod_pixels, shadows"),
+    (lambda: RenderOptions.mujoco_look(sample=4), "RenderOptions has no 'sample'; there are: lod_pixels"),
+    (lambda: WorldLooks(geom_color={}, light_off={}), "WorldLooks has no 'geom_color', 'light_off'; there are: geom_rgba"),
+    (lambda: geom_names(None), "scene is NoneType; give a rollfilm.scene.Scene"),
+    (lambda: all_geom_names("scene"), "scene is str; give a rollfilm.scene.Scene"),
+    (lambda: light_names(3), "scene is int; give a rollfilm.scene.Scene"),
     (lambda: RenderOptions(lod_pixels="a"), "lod_pixels is 'a'; it must be 0 or more"),
     (lambda: RenderOptions(lod_pixels=None), "lod_pixels is None"),
     (lambda: RenderOptions(samples=4.0), "samples is 4.0; choose from 1, 4, 16"),
@@ -107,7 +113,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_refused(make, message):
-    with pytest.raises(InvalidArgumentError, match=message):
+    with pytest.raises((InvalidArgumentError, NotFoundError), match=message):
         make()
 
 

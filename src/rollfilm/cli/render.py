@@ -114,7 +114,8 @@ class Render:
         if self.memory_plan:
             print(renderer.memory_plan)
         if scene.warnings:
-            print(f"warning: {'; '.join(scene.warnings)}")
+            # scenes name the argument of a function
+            print(f"warning: {'; '.join(scene.warnings).replace('site_groups', '--site-groups')}")
         return 0
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rollfilm.arguments import numbers_of
 from rollfilm.errors import InvalidArgumentError
 
@@ -48,7 +50,8 @@ def check_layout(camera: str, name: str, mean: Any, std: Any, *, rgb: bool) -> N
     """Make sure that a layout exists, and has an effect; ``mean`` and ``std`` are None or of three numbers, in whatever sequence.
 
     Raises:
-        InvalidArgumentError: it does not, or mean or std are no three numbers, or are given where they have no effect.
+        InvalidArgumentError: it does not, or mean or std are no three numbers, are given where they have no effect, or make numbers that
+            the layout cannot hold.
     """
     if not isinstance(name, str) or name not in LAYOUTS:
         raise InvalidArgumentError(f"camera {camera!r}: rgb_layout {name!r} is unknown; choose from {', '.join(LAYOUTS)}")
@@ -64,3 +67,15 @@ def check_layout(camera: str, name: str, mean: Any, std: Any, *, rgb: bool) -> N
         numbers = numbers_of(values)
         if numbers is None or len(numbers) != 3 or (what == "rgb_std" and min(numbers) <= 0):
             raise InvalidArgumentError(f"camera {camera!r}: {what} is {values!r}; give three finite numbers, deviations above 0")
+    if LAYOUTS[name].normalised:
+        _check_reach(camera, name, numbers_of(mean) if mean is not None else None, numbers_of(std) if std is not None else None)
+
+
+def _check_reach(camera: str, name: str, mean: tuple[float, ...] | None, std: tuple[float, ...] | None) -> None:
+    """Make sure that black and white, which all colours lie between, are numbers of the layout's type."""
+    largest = max(max(abs(m), abs(1.0 - m)) / s for m, s in zip(mean or (0.0,) * 3, std or (1.0,) * 3, strict=True))
+    if largest > float(np.finfo(LAYOUTS[name].dtype).max):
+        raise InvalidArgumentError(
+            f"camera {camera!r}: with this rgb_mean and rgb_std colours become numbers up to {largest:.3g}, which {name} cannot hold; "
+            "give larger deviations"
+        )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rollfilm.arguments import require_fields
 from rollfilm.errors import InvalidArgumentError, NotFoundError
 
 __all__ = ["Named", "NamedValues", "WorldLooks"]
@@ -132,6 +133,7 @@ class WorldLooks:
     Raises:
         InvalidArgumentError: a wrong shape or dtype, a number that is not finite or out of its range (the world and the name are in the
             message), a name that comes twice in a field, or fields of different B.
+        NotFoundError: a field that is none.
     """
 
     geom_rgba: Named = None
@@ -158,6 +160,11 @@ class WorldLooks:
     camera_fov_y_rad: Named = None
     camera_intrinsics: Named = None
     may_be_unseen: bool = False
+
+    def __new__(cls, *_: Any, **given: Any) -> "WorldLooks":
+        """An instance, which is filled in later: what is misspelled is said in our own words."""
+        require_fields(given, cls)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for field, rule in _NAMED.items():

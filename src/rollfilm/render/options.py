@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from rollfilm.arguments import require_integer, require_number
+from rollfilm.arguments import require_fields, require_integer, require_number
 from rollfilm.errors import InvalidArgumentError
 
 __all__ = ["DEFAULT_OPTIONS", "SAMPLES", "RenderOptions"]
@@ -31,6 +31,7 @@ class RenderOptions:
 
     Raises:
         InvalidArgumentError: a number out of its range.
+        NotFoundError: an option that is none.
     """
 
     lod_pixels: float = 0.25
@@ -39,6 +40,11 @@ class RenderOptions:
     fog: bool = False
     samples: int = 1
     reflections: bool = False
+
+    def __new__(cls, *_: Any, **given: Any) -> "RenderOptions":
+        """An instance, which is filled in later: what is misspelled is said in our own words."""
+        require_fields(given, cls)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if require_number(self.lod_pixels, "lod_pixels", "it must be 0 or more") < 0:
