@@ -11,6 +11,7 @@ from render.test_mujoco import difference
 from rollfilm.engines.mujoco import MujocoEngine
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest, RenderOptions
+from rollfilm.scene.mujoco import load_scene
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -67,6 +68,17 @@ def test_depth_and_ids_do_not_change(engine):
         assert (other[0] != clear[0]).any()
         np.testing.assert_array_equal(other[1], clear[1])
         np.testing.assert_array_equal(other[2], clear[2])
+
+
+def test_an_orthographic_camera_sees_fog_as_mujoco_and_no_haze(mujoco_picture):
+    model = mujoco.MjModel.from_xml_string(MODEL.replace('"eye"', '"eye" projection="orthographic" fovy="3"'))
+    scene = load_scene(model)
+    want = mujoco_picture(model, "eye", HEIGHT, WIDTH, effects=("FOG",))
+    foggy, clear = picture(scene, fog=True)[0], picture(scene)[0]
+    assert difference(foggy, want) < 2.0
+    assert difference(clear, want) > 20.0
+    np.testing.assert_array_equal(picture(replace(scene, haze=None))[0], clear)
+    assert difference(picture(scene, fog=True, samples=4)[0], want) < 2.0
 
 
 def test_haze_covers_the_plane_from_where_its_cone_leaves_it(engine):

@@ -107,7 +107,11 @@ def veiling(features: Features, *, hardware: bool) -> wp.Function:
     @wp.func
     def veil(scene: SceneData, eye: Eye, horizon: Horizon, ray: wp.vec3, depth: float, color: wp.vec3):
         seen = wp.vec3(wp.min(color[0], 1.0), wp.min(color[1], 1.0), wp.min(color[2], 1.0))
-        run = across(horizon, ray)
+        # an orthographic camera looks the same way at all pixels, whose rays are places
+        if wp.static(features.flat):
+            run = across(horizon, eye.forward)
+        else:
+            run = across(horizon, ray)
         sky_depth = horizon.sky / wp.max(run, 1.0e-6)
         distance = wp.where(depth > 0.0, depth * run, 1.0e30)
         sky = depth <= 0.0

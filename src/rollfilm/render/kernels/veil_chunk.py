@@ -154,7 +154,8 @@ class ChunkVeiling(NamedTuple):
 def chunk_veiling(features: Features) -> ChunkVeiling:
     """The functions for these features."""
     sky = GATHERS + _SKY.replace("SIGHT", "forward" if features.flat else "ray") if features.skybox else _BLACK
-    veil = _VEIL
+    # an orthographic camera looks the same way at all pixels, whose rays are places
+    veil = _VEIL.replace("ray_of(k)", "forward") if features.flat else _VEIL
     for word, value in (("HAZE", features.haze), ("FOG", features.fog), ("SKYBOX", features.skybox)):
         veil = veil.replace(word, str(value).lower())
 
