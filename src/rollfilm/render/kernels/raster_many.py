@@ -8,6 +8,7 @@ keys. Vectors are those of clang, which compiles for every processor that Warp r
 import warp as wp
 
 from rollfilm.render.kernels.power import FUSED
+from rollfilm.render.kernels.vectors import CORNERS
 
 #: Triangles of one call.
 MANY = wp.constant(64)
@@ -30,7 +31,9 @@ STEP = 8
 
     typedef many_floats loose __attribute__((aligned(4)));
     typedef many_ints loose_ints __attribute__((aligned(4)));
-    struct Corner { many_floats x, y, z; };
+"""
+    + CORNERS
+    + """
     const auto most = [](many_floats a, many_floats b) { return a > b ? a : b; };
     const auto least = [](many_floats a, many_floats b) { return a < b ? a : b; };
     const auto dot = [](const Corner& a, const Corner& b) { return a.x * b.x + a.y * b.y + a.z * b.z; };
@@ -46,23 +49,7 @@ STEP = 8
     const wp::uint64 counted = count < 64 ? ((wp::uint64)1 << count) - 1 : ~(wp::uint64)0;
     wp::uint64 covering = 0, clipped = 0, of_few = 0;
     for (int j = 0; j < count; j += 16) {
-        const auto corner_at = [&](int number) {
-            many_floats v[3];
-            for (int k = 0; k < 3; ++k) {
-                const float* from = (const float*)((const char*)corner.data + (3 * number + k) * (size_t)corner.strides[0]) + t + j;
-                // what lies beyond the last triangle is of other meshes, but for the last of all
-                if (t + j + 16 <= corner.shape[1])
-                    v[k] = *(const loose*)from;
-                else
-                    for (int i = 0; i < 16; ++i)
-                        v[k][i] = t + j + i < corner.shape[1] ? from[i] : 0.0f;
-            }
-            const auto in_row = [&](int r) {
-                return rotation.data[r][0] * v[0] + rotation.data[r][1] * v[1] + rotation.data[r][2] * v[2] + position[r];
-            };
-            return Corner {in_row(0), in_row(1), in_row(2)};
-        };
-        const Corner a = corner_at(0), b = corner_at(1), c = corner_at(2);
+        const Corner a = corners_at(0, j), b = corners_at(1, j), c = corners_at(2, j);
         // as raster.faces_away
         const Corner ab = {b.x - a.x, b.y - a.y, b.z - a.z}, ac = {c.x - a.x, c.y - a.y, c.z - a.z};
         const Corner normal = {ab.y * ac.z - ab.z * ac.y, ab.z * ac.x - ab.x * ac.z, ab.x * ac.y - ab.y * ac.x};

@@ -7,11 +7,12 @@ and so are the ends of the rows of one: most have about as many.
 import warp as wp
 
 from rollfilm.render.kernels.types import LightView
-from rollfilm.render.kernels.vectors import VECTORS
+from rollfilm.render.kernels.vectors import CORNERS, VECTORS
 
 
 @wp.func_native(
     VECTORS
+    + CORNERS
     + """
     // 1. all triangles to the map: which have a texel's centre in their box, which must be clipped, and the lines along their sides
     //    (shadow_raster.touching and side_line)
@@ -23,21 +24,8 @@ from rollfilm.render.kernels.vectors import VECTORS
     wp::uint64 drawn = 0, clipped = 0;
     for (int j = 0; j < count; j += 16) {
         floats height[3];
-        const auto corner_at = [&](int number) {
-            floats v[3];
-            for (int k = 0; k < 3; ++k) {
-                const float* from = (const float*)((const char*)corner.data + (3 * number + k) * (size_t)corner.strides[0]) + t + j;
-                // what lies beyond the last triangle is of other meshes, but for the last of all
-                if (t + j + 16 <= corner.shape[1])
-                    v[k] = *(const loose*)from;
-                else
-                    for (int i = 0; i < 16; ++i)
-                        v[k][i] = t + j + i < corner.shape[1] ? from[i] : 0.0f;
-            }
-            const auto in_row = [&](int r) {
-                return rotation.data[r][0] * v[0] + rotation.data[r][1] * v[1] + rotation.data[r][2] * v[2] + position[r];
-            };
-            const Way p = {in_row(0), in_row(1), in_row(2)};
+        const auto on_map = [&](int number) {
+            const Corner p = corners_at(number, j);
             height[number] = p.z;
             // shadow_raster.on_map
             const floats depth = -p.z;
@@ -45,7 +33,7 @@ from rollfilm.render.kernels.vectors import VECTORS
             const floats scale = view.scale * share;
             return Way {view.center[0] + scale * p.x, view.center[1] - scale * p.y, spot ? share : view.reach - depth};
         };
-        const Way a = corner_at(0), p = corner_at(1), q = corner_at(2);
+        const Way a = on_map(0), p = on_map(1), q = on_map(2);
         const floats from_x = most(__builtin_elementwise_ceil(least(a.x, least(p.x, q.x)) - 0.5f), (float)x0);
         const floats to_x = least(__builtin_elementwise_floor(most(a.x, most(p.x, q.x)) - 0.5f), (float)x1);
         const floats from_y = most(__builtin_elementwise_ceil(least(a.y, least(p.y, q.y)) - 0.5f), (float)y0);

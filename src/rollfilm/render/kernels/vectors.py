@@ -89,3 +89,24 @@ GATHERS = """
     };
 #endif
 """
+
+# reading the corners of triangle ``t + j`` of a mesh and of the fifteen after it, where ``rotation`` and ``position`` put them
+CORNERS = """
+    struct Corner { loose x, y, z; };
+    const auto corners_at = [&](int number, int j) {
+        loose v[3];
+        for (int k = 0; k < 3; ++k) {
+            const float* from = (const float*)((const char*)corner.data + (3 * number + k) * (size_t)corner.strides[0]) + t + j;
+            // what lies beyond the last triangle is of other meshes, but for the last of all
+            if (t + j + 16 <= corner.shape[1])
+                v[k] = *(const loose*)from;
+            else
+                for (int i = 0; i < 16; ++i)
+                    v[k][i] = t + j + i < corner.shape[1] ? from[i] : 0.0f;
+        }
+        const auto in_row = [&](int r) {
+            return rotation.data[r][0] * v[0] + rotation.data[r][1] * v[1] + rotation.data[r][2] * v[2] + position[r];
+        };
+        return Corner {in_row(0), in_row(1), in_row(2)};
+    };
+"""
