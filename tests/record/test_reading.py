@@ -78,7 +78,7 @@ def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(NotFoundError, match="no camera 'back'; choose from front, wrist"):
         recording.video("back", 0)
     with pytest.raises(RecordingError, match="the recording has no format 'maniskill'"):
-        record(tmp_path / "b", trajectory=False).trajectory(0)
+        record(tmp_path / "b", formats=()).trajectory(0)
     os.remove(recording.video_path("wrist", 0))
     with pytest.raises(RecordingError, match=r"wrist/episode_000000\.mp4 is not there$"):
         recording.video("wrist", 0)

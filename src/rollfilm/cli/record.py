@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rollfilm.cli.cameras import parse_cameras
+from rollfilm.cli.formats import parse_formats
 from rollfilm.cli.progress import RolloutProgress
 from rollfilm.cli.quiet import announcing_compilation, quiet_mujoco, quiet_warp
 from rollfilm.cli.stop_signals import EXIT_INTERRUPTED
@@ -62,6 +63,8 @@ class Record:
     thrown away"""
     overwrite: tyro.conf.FlagCreatePairsOff[bool] = False
     """delete the recording that is in the folder"""
+    formats: str = "maniskill"
+    """what the rows are written as, beside videos and episodes.jsonl: maniskill, lerobot, robomimic, with commas between them; none"""
     fps: float | None = None
     """frames a second when played; the control rate if left out, so that videos play in real time"""
     codec: str = "h264"
@@ -108,6 +111,7 @@ class Record:
             keep=self.keep,
             overwrite=self.overwrite,
             video_when=self.video_when,
+            formats=parse_formats(self.formats),
             fps=self.fps,
             video=VideoOptions(codec=self.codec, preset=self.preset, crf=self.crf),
             seed=self.seed,

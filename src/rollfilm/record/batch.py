@@ -95,6 +95,7 @@ class ResetBatch:
         run_seed: the seed that was given to the environment, from which it derives those; None if they are the same.
         reset_kwargs: of each world, what else ``reset`` needs to make its episode again; None for nothing.
         filmed: whether the episodes get pictures.
+        instructions: of each world, what is to be done in its episode, in words; None where it is the same for all.
     """
 
     state: StateBatch
@@ -104,6 +105,7 @@ class ResetBatch:
     run_seed: int | None = None
     reset_kwargs: Sequence[Mapping[str, Any]] | None = None
     filmed: bool = True
+    instructions: Sequence[str] | None = None
 
     @classmethod
     def of_env(cls, env: Any, observation: Any, worlds: Sequence[int], run_seed: int, *, pictures: bool = True) -> Self:
@@ -115,6 +117,7 @@ class ResetBatch:
             episode_seed=env.episode_seed,
             run_seed=run_seed,
             reset_kwargs=[{"options": {"episode_index": [int(index)]}} for index in env.episode_index],
+            instructions=getattr(env, "instructions", None),
         )
 
     def episode(self, world: int) -> Episode:
@@ -127,6 +130,7 @@ class ResetBatch:
             run_seed=self.run_seed,
             reset_kwargs={} if self.reset_kwargs is None else self.reset_kwargs[world],
             filmed=self.filmed,
+            instruction=None if self.instructions is None else self.instructions[world],
         )
 
 

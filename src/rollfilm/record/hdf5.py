@@ -1,4 +1,4 @@
-"""HDF5 files on disks that may be full."""
+"""HDF5 files on disks that may be full, and rows in them."""
 
 import io
 from collections.abc import Iterator
@@ -8,7 +8,37 @@ from typing import Any
 
 import h5py
 
-__all__ = ["writing_hdf5"]
+from rollfilm.record.rows import RowSpool
+
+__all__ = ["compression_of", "require_group", "write_rows", "writing_hdf5"]
+
+#: Leaves that ManiSkill stores compressed: pictures.
+_COMPRESSED = ("rgb", "depth", "seg")
+
+
+def write_rows(group: h5py.Group, spool: RowSpool) -> None:
+    """Write the rows of a spool below ``group``, each leaf as a dataset whose first axis counts the rows."""
+    targets = {}
+    for name, (dtype, shape) in spool.layout.items():
+        parent_name, _, leaf = name.rpartition("/")
+        parent = require_group(group, parent_name)
+        targets[name] = parent.create_dataset(leaf, (spool.count, *shape), dtype, **compression_of(leaf))
+    for start, block in spool.blocks():
+        for name, target in targets.items():
+            target[start : start + len(block)] = block[name]
+
+
+def compression_of(leaf: str) -> dict[str, Any]:
+    """How ManiSkill stores a dataset of this name."""
+    return {"compression": "gzip", "compression_opts": 5} if leaf in _COMPRESSED else {}
+
+
+def require_group(group: h5py.Group, path: str) -> h5py.Group:
+    """The group at ``path`` below ``group``, made if it is not there, with its members in the order of their creation."""
+    for name in filter(None, path.split("/")):
+        # an argument of require_group would do, but h5py has no order of creation there
+        group = group.require_group(name) if name in group else group.create_group(name, track_order=True)
+    return group
 
 
 @contextmanager

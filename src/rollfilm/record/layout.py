@@ -1,9 +1,9 @@
 """What lies where in the folder of a recording.
 
 ``recording.json``, ``episodes.jsonl``, ``overview.mp4``, ``videos/<camera>/episode_000012.mp4``,
-``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``, ``fingerprints/episode_000012.bin``; ``scene.npz`` and
-``states/episode_000012.h5``; ``index.html`` and
-``posters/<camera>/episode_000012.jpg``, to look at; while a recording runs also ``segments/traj_000012.h5``.
+``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``, ``lerobot/``, ``robomimic.hdf5``, ``fingerprints/episode_000012.bin``;
+``scene.npz`` and ``states/episode_000012.h5``; ``index.html`` and ``posters/<camera>/episode_000012.jpg``, to look at; while a recording
+runs also ``segments/traj_000012.h5`` and the like, one file a format and episode.
 """
 
 import re
@@ -26,9 +26,14 @@ _EPISODE_FILES = (
     "fingerprints/episode_*.bin",
     "states/episode_*.h5",
     "segments/traj_*.h5",
+    "segments/lerobot_*.h5",
+    "segments/robomimic_*.h5",
     "posters/*/episode_*.jpg",
 )
 _EPISODE_NUMBER = re.compile(r"[a-z]+_(\d{6,})\.\w+")
+
+_SEGMENT = re.compile(r"[a-z]+_(\d{6,})\.h5")
+_LEROBOT_FILES = ("meta/*.json", "meta/tasks.parquet", "meta/episodes/*/*.parquet", "data/*/*.parquet", "videos/*/*/*.mp4")
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,24 @@ class Layout:
         """The states of one episode."""
         return self.states / f"episode_{episode:06d}.h5"
 
-    def segment(self, episode: int) -> Path:
-        """The trajectory of one episode."""
-        return self.segments / f"traj_{episode:06d}.h5"
+    def segment(self, episode: int, kind: str = "traj") -> Path:
+        """The rows of one finished episode, for the format whose segments are of this kind."""
+        return self.segments / f"{kind}_{episode:06d}.h5"
+
+    def segments_of(self, kind: str) -> dict[int, Path]:
+        """The segments of a kind that are whole, by episode, in numeric order."""
+        found = {int(match[1]): path for path in self.segments.glob(f"{kind}_*.h5") if (match := _SEGMENT.fullmatch(path.name))}
+        return dict(sorted(found.items()))
+
+    @property
+    def lerobot(self) -> Path:
+        """The folder of the LeRobot dataset."""
+        return self.root / "lerobot"
+
+    @property
+    def robomimic(self) -> Path:
+        """The episodes in robomimic's format."""
+        return self.root / "robomimic.hdf5"
 
     @property
     def fingerprints(self) -> Path:
@@ -126,6 +146,9 @@ class Layout:
             "index.html" + PARTIAL_SUFFIX,
             *_EPISODE_FILES,
             *(pattern + PARTIAL_SUFFIX for pattern in _EPISODE_FILES),
+            "robomimic.hdf5",
+            "robomimic.hdf5" + PARTIAL_SUFFIX,
+            *(f"lerobot{suffix}/{pattern}" for suffix in ("", PARTIAL_SUFFIX) for pattern in _LEROBOT_FILES),
         ):
             yield from sorted(self.root.glob(pattern))
 
@@ -203,8 +226,10 @@ class Layout:
         """Delete the files of a recording and the folders that this leaves empty, but not the folder itself."""
         for path in list(self.recorded_files()):
             path.unlink(missing_ok=True)
+        lerobot = [folder for root in (self.lerobot, self._partial(self.lerobot)) for folder in (root, *root.glob("**/"))]
+        deepest_first = sorted(lerobot, key=lambda folder: len(folder.parts), reverse=True)
         of_cameras = (*self.videos.glob("*/"), *self.posters.glob("*/"))
-        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints, self.states):
+        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints, self.states, *deepest_first):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
@@ -218,6 +243,13 @@ class Layout:
             for path in sorted(self.root.glob(pattern)):
                 if match := _EPISODE_NUMBER.fullmatch(path.name):
                     yield int(match[1]), path
+
+    def remove_segments(self, kind: str) -> None:
+        """Delete the segments of a kind, and their folder once no format's are left in it."""
+        for path in self.segments_of(kind).values():
+            path.unlink(missing_ok=True)
+        if self.segments.is_dir() and not any(self.segments.iterdir()):
+            self.segments.rmdir()
 
     def remove_episode(self, episode: int) -> None:
         """Delete the files of one episode."""

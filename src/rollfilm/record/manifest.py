@@ -55,6 +55,7 @@ class EnvDescription:
         fov_y_rad: vertical field of view of each camera, where it is known.
         scene: what can be seen, None where the frames come from another renderer; states are stored where it is there.
         render_options: how frames of ``scene`` are drawn.
+        instruction: what is to be done, in words for a policy that reads them; the name of the task if left out.
     """
 
     num_envs: int
@@ -71,6 +72,7 @@ class EnvDescription:
     fov_y_rad: Mapping[str, float] = field(default_factory=dict)
     scene: Scene | None = None
     render_options: RenderOptions = DEFAULT_OPTIONS
+    instruction: str = ""
 
     def filmed_scene(self) -> Scene | None:
         """The scene with the cameras that were asked for and are not its own."""
@@ -130,12 +132,16 @@ class Manifest:
                 "episodes": layout.episodes.name,
                 "videos": "videos/<camera>/episode_<episode>.mp4",
                 "overview": layout.overview.name if options.has_overview else None,
-                "trajectory": trajectory if options.trajectory else None,
+                "trajectory": trajectory if "maniskill" in options.formats else None,
+                "lerobot": layout.lerobot.name if "lerobot" in options.formats else None,
+                "robomimic": layout.robomimic.name if "robomimic" in options.formats else None,
                 "page": layout.page.name if options.page else None,
                 "posters": "posters/<camera>/episode_<episode>.jpg" if options.page else None,
                 "scene": layout.scene.name if options.stores_states(env.scene) else None,
                 "states": "states/episode_<episode>.h5" if options.stores_states(env.scene) else None,
             },
+            "formats": list(options.formats),
+            "instruction": env.instruction,
             "source_type": options.source_type,
             "source_desc": options.source_desc,
             "renderer": describe_renderer(env) if env.scene is not None else None,
@@ -150,6 +156,11 @@ class Manifest:
             RecordingError: one of them cannot be read.
         """
         self._digests = shared_digests(self._layout)
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """What it says whatever becomes of the recording."""
+        return self._content
 
     def write(self, status: str, error: str | None = None) -> None:
         """Write the file in one piece.
@@ -259,6 +270,8 @@ def append_episode(layout: Layout, episode: Episode, outcome: Outcome, *, kept: 
         "reset_kwargs": dict(episode.reset_kwargs),
         "world": episode.world,
     }
+    if episode.instruction is not None:
+        head["instruction"] = episode.instruction
     line = json.dumps({**head, **asdict(outcome), "kept": kept, **files}) + "\n"
     try:
         with layout.episodes.open("ab", buffering=0) as file:
@@ -335,6 +348,7 @@ def describe_env(env: Any) -> EnvDescription:
         fov_y_rad={} if scene is None else {c.name: c.fov_y_rad for c in scene.cameras if not c.orthographic},
         scene=scene,
         render_options=getattr(env, "render_options", DEFAULT_OPTIONS),
+        instruction=getattr(env, "instruction", ""),
     )
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rollfilm.errors import InvalidArgumentError
+from rollfilm.record.formats import checked_formats
 from rollfilm.record.sink import Episode, Outcome
 from rollfilm.record.video import VideoOptions
 from rollfilm.scene import Scene
@@ -28,12 +29,13 @@ class RecorderOptions:
         video: how videos are encoded.
         pictures: film; if not, the environment needs no camera and there are no videos.
         overview: write a video of all worlds, as long as episodes are filmed while they run.
-        trajectory: write ManiSkill's h5 and json.
         page: write ``index.html``, and the last frame of each video as its poster.
         keep_states: store what a renderer needs to film the episodes again; None for wherever the environment has a scene.
         video_when: when episodes are filmed. ``"online"``: while they run, and thrown away if they are not kept. ``"after"``: an episode
             that is kept is filmed from its states once it has ended; until then nothing is rendered. ``"auto"``: the first once, and
             afterwards as long as more of the episodes that ended so far are thrown away than kept, if states are stored.
+        formats: what the episodes' rows are written as, of :data:`rollfilm.record.formats.FORMATS`; videos and ``episodes.jsonl`` are
+            always there.
         encoder_threads: None for one a core.
         buffered_steps: how many control steps of frames may wait for the encoders before the loop does.
         seed: of the run, for the record.
@@ -50,10 +52,10 @@ class RecorderOptions:
     video: VideoOptions = field(default_factory=VideoOptions)
     pictures: bool = True
     overview: bool = True
-    trajectory: bool = True
     page: bool = True
     keep_states: bool | None = None
     video_when: Literal["auto", "online", "after"] = "auto"
+    formats: tuple[str, ...] = ("maniskill",)
     encoder_threads: int | None = None
     buffered_steps: int = 3
     seed: int | None = None
@@ -74,6 +76,8 @@ class RecorderOptions:
             raise InvalidArgumentError(
                 f"buffered_steps {self.buffered_steps} and encoder_threads {self.encoder_threads} were asked for; both are at least 1"
             )
+
+        object.__setattr__(self, "formats", checked_formats(self.formats))
 
     def frame_rate(self, control_frequency_hz: float) -> Fraction:
         """Frames a second as an exact fraction."""

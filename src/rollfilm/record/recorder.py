@@ -18,6 +18,7 @@ from rollfilm.record.budget import recording_bytes
 from rollfilm.record.clock import timed
 from rollfilm.record.deferred import Camerawork, DeferredEpisodes
 from rollfilm.record.digest import EpisodeDigester
+from rollfilm.record.formats import make_sink
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env, describe_renderer, package_versions
 from rollfilm.record.options import RecorderOptions
@@ -27,7 +28,6 @@ from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing, FrameSlot, Picture
 from rollfilm.record.sink import Ended, Episode, Sink
 from rollfilm.record.sinks.fingerprints import FingerprintSink
-from rollfilm.record.sinks.maniskill import ManiSkillSink, TrajectoryInfo
 from rollfilm.record.sinks.states import StatesSink
 from rollfilm.record.sinks.video import VideoSink
 from rollfilm.record.state_renderer import StateRenderer
@@ -418,18 +418,9 @@ class Recorder:
         env = self._env
         if self._options.stores_states(env.scene):
             yield self._states_sink()
-        if self._options.trajectory:
-            info = TrajectoryInfo(
-                env_id=env.env_id,
-                env_kwargs=env.env_kwargs,
-                max_episode_steps=env.max_episode_steps,
-                obs_mode=env.obs_mode,
-                control_mode=env.control_mode,
-                backend=env.engine,
-                source_type=self._options.source_type,
-                source_desc=self._options.source_desc,
-            )
-            yield ManiSkillSink(self._layout, info)
+        for name in self._options.formats:
+            if (sink := make_sink(name, self._layout, self._manifest.content)) is not None:
+                yield sink
 
     def _states_sink(self) -> StatesSink:
         env, scene = self._env, self._env.filmed_scene()

@@ -1,10 +1,9 @@
 """Makes a recording whole whose process was killed, and says what was lost."""
 
 import json
-import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 from rollfilm.cores import available_cores
 from rollfilm.errors import RecordingError
 from rollfilm.record.digest import episode_digests
+from rollfilm.record.formats import assemble_formats
 from rollfilm.record.layout import Layout
 from rollfilm.record.lock import FolderLock
 from rollfilm.record.manifest import read_episodes, read_manifest, shared_digests, write_manifest
 from rollfilm.record.page import write_page
 from rollfilm.record.posters import make_missing_posters
 from rollfilm.record.reading import Recording
-from rollfilm.record.sinks.maniskill import TrajectoryInfo, assemble_trajectories
 from rollfilm.record.video import PARTIAL_SUFFIX
 from rollfilm.record.whole import naming
 
@@ -76,7 +75,7 @@ def recover(folder: str | Path, *, progress: Callable[[int, int], None] | None =
             episodes = read_episodes(layout)
             return Recovery(False, sum(line["kept"] for line in episodes), len(episodes))
         lost = [*_cut_half_line(layout), *_remove_damaged(layout, progress), *_remove_unfinished(layout)]
-        _assemble(layout, manifest)
+        assemble_formats(layout, manifest)
         episodes = read_episodes(layout)
         head = {"format": manifest["format"], "status": "recovered", "error": manifest["error"]}
         lost = [*manifest.get("lost", ()), *lost]
@@ -171,23 +170,3 @@ def _episodes(numbers: list[int]) -> str:
     if len(numbers) == 1:
         return f"episode {numbers[0]} was"
     return f"episodes {', '.join(map(str, numbers[:-1]))} and {numbers[-1]} were"
-
-
-def _assemble(layout: Layout, manifest: dict[str, Any]) -> None:
-    if not manifest["files"]["trajectory"]:
-        return
-    path = layout.root / manifest["files"]["trajectory"]
-    if path.is_file() and path.with_suffix(".json").is_file():
-        # segments are deleted only after both have got their names
-        _delete(layout.segments.glob("traj_*.h5"))
-        if layout.segments.is_dir():
-            os.rmdir(layout.segments)
-        return
-    names = ("env_id", "env_kwargs", "max_episode_steps", "obs_mode", "control_mode", "source_type", "source_desc")
-    info = TrajectoryInfo(**{name: manifest[name] for name in names}, backend=manifest["engine"])
-    assemble_trajectories(layout, info)
-
-
-def _delete(paths: Iterable[Path]) -> None:
-    for path in list(paths):
-        path.unlink(missing_ok=True)

@@ -27,6 +27,7 @@ class Episode:
         run_seed: the seed that was given to the environment, from which it derives ``seed``; None if they are the same.
         reset_kwargs: what else the environment's ``reset`` needs to make it again, as JSON.
         filmed: whether its states have pictures.
+        instruction: what is to be done, in words for a policy; None where it is the same for all episodes.
     """
 
     index: int
@@ -35,6 +36,7 @@ class Episode:
     run_seed: int | None = None
     reset_kwargs: Mapping[str, Any] = field(default_factory=dict)
     filmed: bool = True
+    instruction: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

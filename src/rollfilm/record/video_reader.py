@@ -60,7 +60,7 @@ class VideoReader:
     @property
     def codec(self) -> str:
         """The codec's name, as ``"h264"``."""
-        return self._stream.codec_context.name
+        return self._stream.codec_context.codec.canonical_name
 
     @property
     def pixel_format(self) -> str:
@@ -82,14 +82,10 @@ class VideoReader:
         """The tags of the file."""
         return dict(self._container.metadata)
 
-    @cached_property
+    @property
     def pts(self) -> NDArray[np.int64]:
         """Presentation time of each frame, int64 (T + 1,), ascending, in units of :attr:`time_base`. Reads all, decodes nothing."""
-        with self._naming_the_file():
-            self._rewind(0)
-            packets = self._container.demux(self._stream)
-            times = sorted(packet.pts for packet in packets if packet.pts is not None and packet.size)
-        return np.array(times, np.int64)
+        return self._index[0]
 
     def __len__(self) -> int:
         return len(self.pts)
@@ -112,8 +108,8 @@ class VideoReader:
         if not 0 <= position < count:
             raise IndexError(f"{self.path} has {count} frames; frame {index} was asked for")
         with self._naming_the_file():
-            # the frame after the last one that was read needs no seek: readers that go forward decode each frame once
-            if self._decoded is None or position != self._next:
+            # going forward needs no seek as long as no key frame is passed: readers that do so decode each frame once
+            if self._decoded is None or not self._next <= position or self._index[1][self._next : position + 1].any():
                 self._rewind(int(self.pts[position]))
                 self._decoded = self._container.decode(self._stream)
             for frame in self._decoded:
@@ -132,6 +128,15 @@ class VideoReader:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
+
+    @cached_property
+    def _index(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Presentation time of each frame, and whether it is a key frame."""
+        with self._naming_the_file():
+            self._rewind(0)
+            packets = self._container.demux(self._stream)
+            frames = sorted((packet.pts, packet.is_keyframe) for packet in packets if packet.pts is not None and packet.size)
+        return np.array([pts for pts, _ in frames], np.int64), np.array([is_key for _, is_key in frames], np.bool_)
 
     def _rewind(self, pts: int) -> None:
         self._decoded = None

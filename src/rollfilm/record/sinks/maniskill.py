@@ -13,23 +13,20 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from rollfilm.errors import RecordingError
-from rollfilm.record.hdf5 import writing_hdf5
+from rollfilm.record.hdf5 import compression_of, require_group, writing_hdf5
 from rollfilm.record.layout import Layout
 from rollfilm.record.rows import RowSpool, flatten
 from rollfilm.record.sink import Episode, Outcome, Receipt, StateRow, StepRow
 from rollfilm.record.whole import naming, whole_or_not_there
 
-__all__ = ["ManiSkillSink", "TrajectoryInfo", "assemble_trajectories"]
-
-#: Leaves that ManiSkill stores compressed.
-_COMPRESSED = ("rgb", "depth", "seg")
+__all__ = ["ManiSkillSink", "TrajectoryInfo", "assemble", "assemble_trajectories", "sink"]
 
 #: What an environment may say of a step, or not; while an episode runs, 0, 1 or this.
 _FLAGS = ("success", "fail")
@@ -55,6 +52,20 @@ class TrajectoryInfo:
     backend: str
     source_type: str | None = None
     source_desc: str | None = None
+
+    @classmethod
+    def of_manifest(cls, manifest: Mapping[str, Any]) -> Self:
+        """What a recording's ``recording.json`` says of it."""
+        return cls(
+            env_id=manifest["env_id"],
+            env_kwargs=manifest["env_kwargs"],
+            max_episode_steps=manifest["max_episode_steps"],
+            obs_mode=manifest["obs_mode"],
+            control_mode=manifest["control_mode"],
+            backend=manifest["engine"],
+            source_type=manifest.get("source_type"),
+            source_desc=manifest.get("source_desc"),
+        )
 
 
 @dataclass
@@ -86,7 +97,7 @@ class ManiSkillSink:
         self._info = info
         self._open: dict[int, _OpenEpisode] = {}
         with naming(layout.segments):
-            layout.segments.mkdir(exist_ok=True)
+            layout.segments.mkdir(parents=True, exist_ok=True)
 
     def on_reset(self, episode: Episode, first: StateRow) -> None:
         """Begin to collect the episode's rows."""
@@ -192,10 +203,7 @@ def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
     json_path = path.with_suffix(".json")
     with naming(json_path), whole_or_not_there(json_path) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n")
-    for segment in segments:
-        segment.unlink()
-    if layout.segments.is_dir():
-        layout.segments.rmdir()
+    layout.remove_segments("traj")
     return path
 
 
@@ -205,9 +213,8 @@ def _write_rows(group: h5py.Group, spool: RowSpool, known: Mapping[str, int]) ->
         if name in _FLAGS:
             continue
         parent_name, _, leaf = name.rpartition("/")
-        parent = _require_group(group, parent_name)
-        compression = {"compression": "gzip", "compression_opts": 5} if leaf in _COMPRESSED else {}
-        targets[name] = parent.create_dataset(leaf, (spool.count, *shape), dtype, **compression)
+        parent = require_group(group, parent_name)
+        targets[name] = parent.create_dataset(leaf, (spool.count, *shape), dtype, **compression_of(leaf))
     for flag, count in known.items():
         for name in (flag,) * (count > 0) + (flag + _KNOWN,) * (0 < count < spool.count):
             targets[name] = group.create_dataset(name, (spool.count,), bool)
@@ -222,12 +229,21 @@ def _column(block: NDArray, name: str) -> NDArray:
     return block[name.removesuffix(_KNOWN)] != _UNKNOWN if name.removesuffix(_KNOWN) in _FLAGS else block[name]
 
 
-def _require_group(group: h5py.Group, path: str) -> h5py.Group:
-    for name in filter(None, path.split("/")):
-        # an argument of require_group would do, but h5py has no order of creation there
-        group = group.require_group(name) if name in group else group.create_group(name, track_order=True)
-    return group
-
-
 def _group_name(episode: int) -> str:
     return f"traj_{episode}"
+
+
+def sink(layout: Layout, manifest: Mapping[str, Any]) -> ManiSkillSink:
+    """The sink of a recording."""
+    return ManiSkillSink(layout, TrajectoryInfo.of_manifest(manifest))
+
+
+def assemble(layout: Layout, manifest: Mapping[str, Any]) -> Path | None:
+    """Put the segments of a recording together; None if that was done before."""
+    info = TrajectoryInfo.of_manifest(manifest)
+    path = layout.trajectory(info.obs_mode, info.control_mode, info.backend)
+    if path.is_file() and path.with_suffix(".json").is_file():
+        # segments are deleted only after both have got their names
+        layout.remove_segments("traj")
+        return None
+    return assemble_trajectories(layout, info)
