@@ -108,7 +108,7 @@ def load_scene(
     if frames is not None and not axes:
         raise InvalidArgumentError(f"frames={frames!r} were asked for, but the scene shows nothing that has such a frame; leave it out")
     rigid, rigid_meshes = model_geoms(model, [*things, *axes], missing)
-    soft, soft_meshes, deforming = model_deforming(model, len(rigid_meshes), missing, warnings)
+    soft, soft_meshes, deforming = model_deforming(model, len(rigid_meshes), missing)
     geoms = rigid + soft
     require_readable(model, geoms)
     cameras = model_cameras(model)

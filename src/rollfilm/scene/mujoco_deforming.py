@@ -3,6 +3,7 @@
 # MuJoCo ships no types for what its binding exports.
 # pyright: reportAttributeAccessIssue=false
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -56,20 +57,20 @@ class _Bones:
 
 
 def model_deforming(
-    model: mujoco.MjModel, num_meshes: int, missing: Missing, warnings: list[str]
+    model: mujoco.MjModel, num_meshes: int, missing: Missing
 ) -> tuple[tuple[Geom, ...], tuple[Mesh, ...], tuple[DeformingMesh, ...]]:
     """What deforms in a model: geoms, their meshes in the model's initial pose, numbered from ``num_meshes`` on, and how they deform.
 
-    What looks other than in MuJoCo adds a warning.
+    A flex of several materials is a geom for each, of the same id; their names end in that of the material.
     """
     geoms, meshes, deforming = [], [], []
     data = None
     first = first_ids(model)
-    for kind, number, matid, rgba, make in _candidates(model):
+    for kind, number, matid, rgba, part, make in _candidates(model):
         material = material_of(model, matid, rgba)
         if material.rgba[3] == 0:
             continue
-        name = mujoco.mj_id2name(model, _OBJECTS[kind], number) or ""
+        name = (mujoco.mj_id2name(model, _OBJECTS[kind], number) or (f"{kind}_{number}" if part else "")) + part
         surface = make()
         if surface is None or len(surface.triangles) == 0:
             missing.add(f"{kind} {name!r}" if name else f"{kind} {number}", "no surface")
@@ -101,11 +102,6 @@ def model_deforming(
         )
         meshes.append(mesh_from_levels(name or f"{kind}_{number}", [level]))
         deforming.append(placed)
-    shown = {(geom.kind, geom.source_id - first[geom.kind]) for geom in geoms}
-    parts = np.split(model.flex_matid, model.flex_elemadr[1:]) if model.nflex else []
-    mixed = sum(kind == "flex" and len(np.unique(parts[i])) > 1 for kind, i in shown)
-    if mixed:
-        warnings.append(f"{mixed} flexes of several materials are drawn in the first of them")
     return tuple(geoms), tuple(meshes), tuple(deforming)
 
 
@@ -123,22 +119,31 @@ def _string(model: mujoco.MjModel, tendon: int) -> tuple[float, float, float, fl
 
 
 def _candidates(model: mujoco.MjModel) -> Iterator[tuple]:
-    """Everything in a visible group: kind, id, material, colour, and how to make its surface."""
-    kinds: Sequence[tuple[GeomKind, int, object]] = (
-        ("tendon", model.ntendon, _tendon),
-        ("flex", model.nflex, _flex),
-        ("skin", model.nskin, _skin),
-    )
-    for kind, count, make in kinds:
+    """Everything in a visible group: kind, id, material, colour, which part of it that is, and how to make its surface."""
+    kinds: Sequence[tuple[GeomKind, int]] = (("tendon", model.ntendon), ("flex", model.nflex), ("skin", model.nskin))
+    for kind, count in kinds:
         groups, materials, colours = (getattr(model, f"{kind}_{field}") for field in ("group", "matid", "rgba"))
-        if kind == "flex":
-            materials = materials[model.flex_elemadr]  # counted by element; all of one flex have that of the first here
         for i in range(count):
             if min(max(int(groups[i]), 0), mujoco.mjNGROUP - 1) not in _GROUPS:
                 continue
             if kind == "tendon" and model.wrap_type[model.tendon_adr[i]] == mujoco.mjtWrap.mjWRAP_JOINT:
                 continue  # a fixed tendon couples joints and has no shape
-            yield kind, i, int(materials[i]), vector4(colours[i]), lambda make=make, i=i: make(model, i)
+            if kind == "flex":
+                for matid, part, shown in _flex_parts(model, i):
+                    yield kind, i, matid, vector4(colours[i]), part, lambda i=i, shown=shown: _flex(model, i, shown)
+            else:
+                make = _tendon if kind == "tendon" else _skin
+                yield kind, i, int(materials[i]), vector4(colours[i]), "", lambda make=make, i=i: make(model, i)
+
+
+def _flex_parts(model: mujoco.MjModel, flex: int) -> Iterator[tuple[int, str, NDArray[np.bool_]]]:
+    """The materials of a flex, what the names of their parts end in, and which elements have them."""
+    first = int(model.flex_elemadr[flex])
+    own = model.flex_matid[first : first + int(model.flex_elemnum[flex])]
+    materials = np.unique(own).tolist()
+    for matid in materials:
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_MATERIAL, matid) or matid
+        yield matid, f"/{name}" if len(materials) > 1 else "", own == matid
 
 
 def _mesh(
@@ -210,34 +215,46 @@ def _flex_bones(model: mujoco.MjModel, flex: int) -> _Bones:
     return _Bones(first, bodies[which], bone[which, vertex])
 
 
-def _flex(model: mujoco.MjModel, flex: int) -> _Surface | None:
-    """A flex as MuJoCo draws its skin (``mjv_updateActiveFlex`` in engine_vis_visualize.c), ropes as capsules along their edges."""
+def _flex(model: mujoco.MjModel, flex: int, shown: NDArray) -> _Surface | None:
+    """Those elements (bool) of a flex that are ``shown``, as MuJoCo draws its skin (``mjv_updateActiveFlex`` in
+    engine_vis_visualize.c), ropes as capsules along their edges."""
     dim, radius = int(model.flex_dim[flex]), float(model.flex_radius[flex])
     bones = _flex_bones(model, flex)
+    start, count = int(model.flex_elemdataadr[flex]), (dim + 1) * int(model.flex_elemnum[flex])
+    elements = model.flex_elem[start : start + count].reshape(-1, dim + 1)
     if dim == 1:
         if radius <= 0:
             return None
         edges = model.flex_edge[int(model.flex_edgeadr[flex]) : int(model.flex_edgeadr[flex] + model.flex_edgenum[flex])]
+        edges = edges[_within(edges, elements[shown])]
         anchor, shape, triangles = tubes(edges, radius)
         return _Surface(_mesh(bones, np.zeros((0, 3)), anchor, shape, None, triangles), triangles)
     shell_start = int(model.flex_shelldataadr[flex])
     shell = model.flex_shell[shell_start : shell_start + dim * int(model.flex_shellnum[flex])].reshape(-1, dim)
     flat = bool(model.flex_flatskin[flex])
+    seen_shell = shell[_within(shell, elements[shown])]
     if dim == 3:
-        corners = [_Corners(shell, shell, 1, radius, flat)]
+        corners = [_Corners(seen_shell, seen_shell, 1, radius, flat)]
         faces = shell
     else:
-        start, count = int(model.flex_elemdataadr[flex]), 3 * int(model.flex_elemnum[flex])
-        faces = model.flex_elem[start : start + count].reshape(-1, 3)
-        texels = model.flex_elemtexcoord[start : start + count].reshape(-1, 3)
+        faces, seen = elements, elements[shown]
+        texels = model.flex_elemtexcoord[start : start + count].reshape(-1, 3)[shown]
         turned = [0, 2, 1]
-        corners = [_Corners(faces, texels, 1, radius, flat), _Corners(faces[:, turned], texels[:, turned], -1, -radius, flat)]
+        corners = [_Corners(seen, texels, 1, radius, flat), _Corners(seen[:, turned], texels[:, turned], -1, -radius, flat)]
         if radius > 0:
             # along the rim two triangles join the upper side and the lower one
-            ahead, back = shell[:, [0, 1, 1]], shell[:, [1, 0, 0]]
+            ahead, back = seen_shell[:, [0, 1, 1]], seen_shell[:, [1, 0, 0]]
             corners += [_Corners(ahead, ahead, 0, radius, True, (1, -1, 1)), _Corners(back, back, 0, radius, True, (-1, 1, -1))]
     texcoord = int(model.flex_texcoordadr[flex])
     return _joined(bones, faces, corners, None if texcoord < 0 else model.flex_texcoord[texcoord:])
+
+
+def _within(sides: NDArray, elements: NDArray) -> NDArray[np.bool_]:
+    """Which sides (S, k) are those of some element (E, n): all their control points are its."""
+    if len(elements) == 0:
+        return np.zeros(len(sides), bool)
+    found = {tuple(sorted(side)) for element in elements.tolist() for side in itertools.combinations(element, sides.shape[1])}
+    return np.array([tuple(sorted(side)) in found for side in sides.tolist()], bool)
 
 
 @dataclass(frozen=True)
