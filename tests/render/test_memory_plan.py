@@ -98,6 +98,25 @@ def test_buffers_of_a_gpu_are_counted_as_they_are_allocated(monkeypatch, scene, 
     renderer.close()
 
 
+def test_a_pipeline_takes_no_more_than_was_planned(monkeypatch):
+    renderer = renderer_of(300, options=RenderOptions())
+    monkeypatch.setattr(renderer._device, "sm_count", 132)
+    packed, plenty = renderer._packed, gpu_plan(1 << 40, 300, RenderOptions())
+    plan = gpu_plan(plenty.total_bytes * 3 // 4, 300, RenderOptions())
+    stages = cuda.CudaPipeline(
+        packed.data,
+        renderer._world,
+        renderer._batches,
+        packed.worst_clusters,
+        renderer._device,
+        renderer._options,
+        visibility_bytes=plan.working.visibility_bytes,
+    )
+    assert tuple(stages._chunks) == plan.views_at_once < (300,)
+    assert pipeline_bytes(stages) == plan.parts["visibility"] < plenty.parts["visibility"]
+    renderer.close()
+
+
 def test_buffers_of_a_gpu_shrink_to_what_is_free():
     plenty = gpu_plan(1 << 40, 4000)
     assert (plenty.worlds_at_once, *plenty.views_at_once) == (4000, 4000)
