@@ -143,6 +143,8 @@ class Record:
 
         # A frame before the folder is made: what the renderer refuses, and a Ctrl-C while it compiles, leave nothing behind.
         with announcing_compilation():
+            if self.randomize:
+                env.reset(seed=self.seed)  # looks take kernels of their own
             env.frames()
         recorder = Recorder.for_env(env, self.out, options)
         setup_seconds = time.perf_counter() - started
