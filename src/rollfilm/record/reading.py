@@ -180,19 +180,23 @@ def read_rows(path: Path, index: int) -> EpisodeRows | None:
         RecordingError: the file cannot be read, or lacks what every episode has.
     """
     arrays: dict[str, NDArray] = {}
-
-    def collect(name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if isinstance(item, h5py.Dataset):
-            arrays[name] = np.asarray(item[()])
-
     try:
         with h5py.File(path, "r") as file:
             group = file.get(f"traj_{index}")
             if not isinstance(group, h5py.Group):
                 return None
-            group.visititems(collect)
+            _collect(group, "", arrays)
     except (OSError, RuntimeError, KeyError) as error:
         raise RecordingError(f"{path}, episode {index}: cannot be read: {error}") from error
     if "rewards" not in arrays:
         raise RecordingError(f"{path}, episode {index}: there are no rewards")
     return EpisodeRows(index, arrays)
+
+
+def _collect(group: h5py.Group, prefix: str, arrays: dict[str, NDArray]) -> None:
+    """The datasets below a group in the order in which they were written, which h5py's own walk does not keep."""
+    for name, item in group.items():
+        if isinstance(item, h5py.Group):
+            _collect(item, f"{prefix}{name}/", arrays)
+        elif isinstance(item, h5py.Dataset):
+            arrays[prefix + name] = np.asarray(item[()])

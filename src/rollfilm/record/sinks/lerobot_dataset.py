@@ -35,6 +35,9 @@ _VIDEO_BYTES = 200 << 20
 #: Columns that LeRobot itself demands, with their types.
 _BOOKKEEPING = {"timestamp": "float32", "frame_index": "int64", "episode_index": "int64", "index": "int64", "task_index": "int64"}
 
+#: Columns of rollfilm's, in their order in the files.
+_ORDER = ("observation.state", "action", "next.reward", "next.done", "next.success")
+
 #: Episodes whose pictures are looked at meanwhile.
 _BATCH = 16
 
@@ -54,10 +57,10 @@ class LeRobotInfo:
     task: str
 
     @classmethod
-    def of_manifest(cls, manifest: Mapping[str, Any]) -> Self:
-        """What a recording's ``recording.json`` says of it."""
+    def of_manifest(cls, manifest: Mapping[str, Any], *, with_cameras: bool = True) -> Self:
+        """What a recording's ``recording.json`` says of it; without cameras where no episode was filmed."""
         fps = Fraction(manifest["control_frequency_hz"]).limit_denominator(1001)
-        return cls(fps, tuple(manifest["cameras"]), manifest.get("instruction") or manifest["task"])
+        return cls(fps, tuple(manifest["cameras"]) if with_cameras else (), manifest.get("instruction") or manifest["task"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +220,8 @@ class _Writer:
     def add(self, episode: LeRobotEpisode, histograms: Mapping[str, NDArray[np.int64]]) -> None:
         """Append an episode, ``histograms`` being those of its sampled pictures."""
         task = episode.task or self._info.task
-        columns = {**episode.columns, **self._bookkeeping(episode, self._tasks.setdefault(task, len(self._tasks)))}
+        own = {name: episode.columns[name] for name in _ORDER if name in episode.columns}
+        columns = {**own, **self._bookkeeping(episode, self._tasks.setdefault(task, len(self._tasks)))}
         self._check(episode, columns)
         videos = {camera: files.append(episode, _video(episode, camera)) for camera, files in self._videos.items()}
         file = self._data.append(columns)

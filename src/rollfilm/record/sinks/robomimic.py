@@ -23,7 +23,7 @@ from rollfilm.record.sinks.filmed import filmed_lines
 from rollfilm.record.vectors import vector_names, vector_of
 from rollfilm.record.whole import naming, whole_or_not_there
 
-__all__ = ["RobomimicInfo", "RobomimicSink", "assemble", "sink"]
+__all__ = ["RobomimicInfo", "RobomimicSink", "assemble", "join_demos", "sink"]
 
 _KIND = "robomimic"
 
@@ -45,10 +45,11 @@ class RobomimicInfo:
     rollfilm: Mapping[str, Any]
 
     @classmethod
-    def of_manifest(cls, manifest: Mapping[str, Any]) -> Self:
-        """What a recording's ``recording.json`` says of it."""
+    def of_manifest(cls, manifest: Mapping[str, Any], *, pictures: str = "as rendered") -> Self:
+        """What a recording's ``recording.json`` says of it, and where the pictures come from."""
         names = ("task", "engine", "control_mode", "control_frequency_hz", "obs_mode", "instruction", "versions")
-        return cls(manifest["env_id"], manifest["env_kwargs"], {name: manifest[name] for name in names if name in manifest})
+        said = {name: manifest[name] for name in names if name in manifest}
+        return cls(manifest["env_id"], manifest["env_kwargs"], {**said, "pictures": pictures})
 
 
 def observation_leaves(observation: Any) -> dict[str, NDArray]:
@@ -175,16 +176,20 @@ def assemble(layout: Layout, manifest: Mapping[str, Any]) -> Path | None:
 
 
 def _assemble(layout: Layout, info: RobomimicInfo) -> Path | None:
-    segments = layout.segments_of(_KIND)
     lines = filmed_lines(layout, "robomimic")
     if lines:
-        _join(layout, info, lines, segments)
+        join_demos(layout, info, lines)
     layout.remove_segments(_KIND)
     return layout.robomimic if lines else None
 
 
-def _join(layout: Layout, info: RobomimicInfo, lines: list[dict[str, Any]], segments: Mapping[int, Path]) -> None:
-    path, total = layout.robomimic, 0
+def join_demos(layout: Layout, info: RobomimicInfo, lines: list[dict[str, Any]]) -> None:
+    """Put the segments of the episodes that ``lines`` tell of into one file, in their order, and delete them.
+
+    Raises:
+        RecordingError: one is missing, or a file cannot be read or written. The segments stay where they are.
+    """
+    path, total, segments = layout.robomimic, 0, layout.segments_of(_KIND)
     with naming(path), whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
         data = file.create_group("data", track_order=True)
         for line in lines:
@@ -199,6 +204,7 @@ def _join(layout: Layout, info: RobomimicInfo, lines: list[dict[str, Any]], segm
                     demo.attrs[name] = value
             total += line["steps"]
         describe_file(file, info, total, lines)
+    layout.remove_segments(_KIND)
 
 
 def describe_file(file: h5py.File, info: RobomimicInfo, total: int, lines: list[dict[str, Any]]) -> None:
