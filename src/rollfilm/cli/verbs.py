@@ -28,6 +28,7 @@ VERBS: dict[str, VerbEntry] = {
     "info": VerbEntry("rollfilm.cli.info", "Info", "say what a recording holds"),
     "recover": VerbEntry("rollfilm.cli.recover", "Recover", "make a recording whole whose process was killed"),
     "export": VerbEntry("rollfilm.cli.export", "Export", "write a recording in the format of LeRobot, ManiSkill or robomimic"),
+    "merge": VerbEntry("rollfilm.cli.merge", "Merge", "make one recording of several"),
     "index": VerbEntry("rollfilm.cli.index", "Index", "make the page of a recording anew, to look at in a browser"),
 }
 

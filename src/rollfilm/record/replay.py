@@ -88,15 +88,21 @@ def _state(rows: EpisodeRows, k: int, shown: Mapping[str, NDArray[np.uint8]]) ->
 
 
 def _step(rows: EpisodeRows, k: int, after: StateRow) -> StepRow:
-    known = "success" in rows and ("success_known" not in rows or bool(rows["success_known"][k]))
     return StepRow(
         action=_row(tree_below(rows, "actions"), k),
         reward=float(rows["rewards"][k]),
         terminated=bool(rows["terminated"][k]),
         truncated=bool(rows["truncated"][k]),
-        success=bool(rows["success"][k]) if known else None,
+        success=_flag(rows, "success", k),
         after=after,
+        fail=_flag(rows, "fail", k),
     )
+
+
+def _flag(rows: EpisodeRows, name: str, k: int) -> bool | None:
+    """What the environment said after step k; None if it did not."""
+    known = name in rows and (f"{name}_known" not in rows or bool(rows[f"{name}_known"][k]))
+    return bool(rows[name][k]) if known else None
 
 
 def _row(tree: Any, k: int) -> Any:
