@@ -152,9 +152,17 @@ def test_what_does_not_belong_together_is_refused_and_leaves_nothing(tmp_path):
         merge([one, tmp_path / "b" / ".." / "a"], tmp_path / "c")
     with pytest.raises(RecordingExistsError, match="already holds a recording"):
         merge([one, record(tmp_path / "e", 2)], other)
-    (tmp_path / "e" / "videos/front/episode_000003.mp4").write_bytes((tmp_path / "a/videos/front/episode_000000.mp4").read_bytes())
-    with pytest.raises(RecordingError, match=r"episode_000008\.mp4 has 4 frames for 3 steps"):
+    (tmp_path / "e" / "videos/front/episode_000004.mp4").write_bytes((tmp_path / "a/videos/front/episode_000000.mp4").read_bytes())
+    with pytest.raises(RecordingError, match=r"e/videos/front/episode_000004\.mp4 is not what it was when it was recorded"):
         merge([one, tmp_path / "e"], tmp_path / "c")
+    without_digests = [{name: value for name, value in line.items() if name != "sha256"} for line in lines(tmp_path / "e")]
+    (tmp_path / "e" / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in without_digests))
+    for formats in (ALL, ("maniskill",)):  # found where the dataset is made, and by counting again
+        for folder in (tmp_path / "a", tmp_path / "e"):
+            manifest = json.loads((folder / "recording.json").read_text())
+            (folder / "recording.json").write_text(json.dumps({**manifest, "formats": formats}))
+        with pytest.raises(RecordingError, match=r"c/videos/front/episode_000009\.mp4 has 4 frames for 4 steps"):
+            merge([one, tmp_path / "e"], tmp_path / "c")
     assert not (tmp_path / "c").exists()
     manifest = json.loads((tmp_path / "d" / "recording.json").read_text())
     (tmp_path / "d" / "recording.json").write_text(json.dumps({**manifest, "status": "recording"}))

@@ -177,7 +177,13 @@ def _take(
         return new
     for path in recording.layout.episode_files(line["episode"]):
         if recording.layout.segments not in path.parents:
-            _copy(path, layout.root / _renumbered(path.relative_to(recording.layout.root).as_posix(), index))
+            name = path.relative_to(recording.layout.root).as_posix()
+            # new digests are taken below: damage from before would be hidden by them
+            if (digest := line.get("sha256", {}).get(name)) is not None and file_sha256(path) != digest:
+                raise RecordingError(
+                    f"{path} is not what it was when it was recorded; see what is wrong with {recording.layout.root} first"
+                )
+            _copy(path, layout.root / _renumbered(name, index))
     if layout.state(index).is_file():
         _rename_states(layout.state(index), index)
     new |= {name: _renumbered(value, index) for name, value in new.items() if name == "states"}
