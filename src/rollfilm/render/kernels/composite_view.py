@@ -28,6 +28,7 @@ from rollfilm.render.kernels.shade import (
 )
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, store_bytes
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, key_geom, key_inverse_depth, surface_key
+from rollfilm.render.kernels.veil import Horizon, make_horizon
 from rollfilm.render.kernels.veil_chunk import chunk_veiling
 from rollfilm.render.kernels.whole_view import raster_view
 
@@ -41,7 +42,8 @@ def composite_view_kernel(features: Features):
     num_sections = sections(translucent=features.translucent, mirror=features.mirror)
     raster_sections = section_rasters(features)
     make_pane, lay_planes = panes(features, many=True)
-    ground_colors = chunk_shading(features).ground
+    shade_chunk = chunk_shading(features)
+    ground_colors, Ground, make_ground = shade_chunk.ground, shade_chunk.ground_numbers, shade_chunk.make_ground
     _, hazy, veil = chunk_veiling(features)
     load_surface, _ = shading(features, hardware=False)
     make_plane, _, _, _ = sight(features)
@@ -145,12 +147,17 @@ def composite_view_kernel(features: Features):
         plane = Plane()
         sheet = Plane()
         floor = Surface()
+        ground = Ground()
+        horizon = Horizon()
+        if wp.static(features.haze or features.fog):
+            horizon = make_horizon(scene, world, eye)
         floor_key = EMPTY_KEY
         if wp.static(floored):
             plane = make_plane(scene, world, eye, scene.plane[0])
             sheet = make_plane(scene, world, pane.fine, scene.plane[0])
             floor_key = surface_key(scene.plane[0], 0)
             floor = load_surface(scene, world, eye, floor_key)
+            ground = make_ground(scene, world, eye, plane, floor)
             if floor.cube == 1:
                 floor_key = EMPTY_KEY
         chunks = (fine.width + ROW_CHUNK - 1) // ROW_CHUNK
@@ -207,9 +214,9 @@ def composite_view_kernel(features: Features):
                             parted[j] = 1
                             surfaces += 1
                         j += 1
-                red, green, blue = ground_colors(scene, world, eye, plane, floor, on_floor, empty, keys, x, y, count)
+                red, green, blue = ground_colors(scene, world, eye, plane, floor, ground, on_floor, empty, keys, x, y, count)
                 if wp.static(features.haze or features.fog):
-                    if hazy(scene, world, eye, x, y, count):
+                    if hazy(scene, horizon, eye, x, y, count):
                         away = ChunkOfFloats()
                         j = int(0)
                         while j < count:
@@ -218,7 +225,7 @@ def composite_view_kernel(features: Features):
                                 if plain:
                                     away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
                             j += 1
-                        red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
+                        red, green, blue = veil(scene, horizon, eye, away, red, green, blue, x, y, count)
                 if surfaces > 0:
                     j = int(0)
                     while j < count:

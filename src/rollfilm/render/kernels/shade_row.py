@@ -10,6 +10,7 @@ from typing import NamedTuple
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.ground_chunk import ground_shading
 from rollfilm.render.kernels.light_chunk import chunk_lighting
 from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.shade import (
@@ -30,7 +31,7 @@ from rollfilm.render.kernels.shadow_share import chunk_shares
 from rollfilm.render.kernels.surface_points import surface_pointing
 from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData, key_geom
-from rollfilm.render.kernels.veil import make_horizon, veiling
+from rollfilm.render.kernels.veil import Horizon, veiling
 from rollfilm.render.kernels.veil_chunk import chunk_veiling
 
 ROW_CHUNK = wp.constant(64)
@@ -167,7 +168,8 @@ def expect_bytes(rgb: wp.array2d(dtype=wp.uint8), view: int, pixel: int, count: 
 class ChunkShading(NamedTuple):
     """The functions that shade a chunk: what lies behind all meshes, surfaces anywhere in the picture, nothing but a plane.
 
-    Then those that give the colours of surfaces, and of what lies behind; and whether there may be haze before a chunk.
+    Then those that give the colours of surfaces, and of what lies behind; whether there may be haze before a chunk; and what is worked
+    out once a view about its floor.
     """
 
     shade_ground: wp.Function
@@ -176,13 +178,16 @@ class ChunkShading(NamedTuple):
     surfaces: wp.Function
     ground: wp.Function
     hazy: wp.Function
+    ground_numbers: type
+    make_ground: wp.Function
 
 
 @cache
 def chunk_shading(features: Features) -> ChunkShading:
     """The functions for these features."""
     load_surface, _ = shading(features, hardware=False)
-    light_plane, light_surfaces = chunk_lighting(features)
+    light_surfaces = chunk_lighting(features)
+    Ground, make_ground, ground_chunk = ground_shading(features)
     surface_points = surface_pointing(features)
     _, _, surface_spot, _ = sight(features)
     shadows = len(features.shadows)
@@ -199,6 +204,7 @@ def chunk_shading(features: Features) -> ChunkShading:
         eye: Eye,
         plane: Plane,
         surface: Surface,
+        ground: Ground,  # pyright: ignore[reportInvalidTypeForm]
         x: int,
         y: int,
         count: int,
@@ -226,9 +232,9 @@ def chunk_shading(features: Features) -> ChunkShading:
             shares = shares_of_chunk(
                 scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, count, wp.static(1 if features.planes == 1 else 0)
             )
-            lit = light_plane(scene, world, eye, plane, surface, x, y, count, shares)
+            lit = ground_chunk(scene, ground, surface, x, y, count, shares)
         else:
-            lit = light_plane(scene, world, eye, plane, surface, x, y, count, ChunkOfFloats())
+            lit = ground_chunk(scene, ground, surface, x, y, count, ChunkOfFloats())
         j = int(0)
         while j < count:
             red[j] = lit[j]
@@ -244,6 +250,8 @@ def chunk_shading(features: Features) -> ChunkShading:
         eye: Eye,
         plane: Plane,
         floor: Surface,
+        ground: Ground,  # pyright: ignore[reportInvalidTypeForm]
+        horizon: Horizon,
         pictures: Pictures,
         v: int,
         pixel: int,
@@ -252,15 +260,15 @@ def chunk_shading(features: Features) -> ChunkShading:
         count: int,
     ):
         """``shade_chunk`` where a plane is all that is seen."""
-        red, green, blue = plane_colors(scene, world, eye, plane, floor, x, y, count)
+        red, green, blue = plane_colors(scene, world, eye, plane, floor, ground, x, y, count)
         if wp.static(features.haze or features.fog):
-            if hazy(scene, world, eye, x, y, count):
+            if hazy(scene, horizon, eye, x, y, count):
                 away = ChunkOfFloats()
                 j = int(0)
                 while j < count:
                     away[j] = plane_depth(plane, pixel_ray(eye, x + j, y))
                     j += 1
-                red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
+                red, green, blue = veil(scene, horizon, eye, away, red, green, blue, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     @wp.func
@@ -341,9 +349,9 @@ def chunk_shading(features: Features) -> ChunkShading:
                     depth[j] = points[3 * ROW_CHUNK + j]
                     j += 1
                 shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full, 0)
-                lit = light_surfaces(scene, world, eye, place_x, place_y, points, full, shares)
+                lit = light_surfaces(scene, world, eye, place_x, place_y, points, shares)
             else:
-                lit = light_surfaces(scene, world, eye, place_x, place_y, points, full, ChunkOfFloats())
+                lit = light_surfaces(scene, world, eye, place_x, place_y, points, ChunkOfFloats())
             j = int(0)
             while j < full:
                 red[j] = lit[j]
@@ -376,6 +384,7 @@ def chunk_shading(features: Features) -> ChunkShading:
         eye: Eye,
         plane: Plane,
         floor: Surface,
+        ground: Ground,  # pyright: ignore[reportInvalidTypeForm]
         floored: int,
         empty: int,
         keys: ChunkOfKeys,
@@ -389,7 +398,7 @@ def chunk_shading(features: Features) -> ChunkShading:
         out_b = ChunkOfFloats()
         if wp.static(features.planes == 1 and not features.flat):
             if floored > 0:
-                floor_r, floor_g, floor_b = plane_colors(scene, world, eye, plane, floor, x, y, count)
+                floor_r, floor_g, floor_b = plane_colors(scene, world, eye, plane, floor, ground, x, y, count)
                 j = int(0)
                 while j < count:
                     out_r[j] = floor_r[j]
@@ -413,8 +422,10 @@ def chunk_shading(features: Features) -> ChunkShading:
         eye: Eye,
         plane: Plane,
         floor: Surface,
+        ground: Ground,  # pyright: ignore[reportInvalidTypeForm]
         floored: int,
         empty: int,
+        horizon: Horizon,
         pictures: Pictures,
         keys: ChunkOfKeys,
         v: int,
@@ -427,15 +438,15 @@ def chunk_shading(features: Features) -> ChunkShading:
 
         The first is number ``pixel`` of the picture.
         """
-        red, green, blue = ground_colors(scene, world, eye, plane, floor, floored, empty, keys, x, y, count)
+        red, green, blue = ground_colors(scene, world, eye, plane, floor, ground, floored, empty, keys, x, y, count)
         if wp.static(features.haze or features.fog):
-            if hazy(scene, world, eye, x, y, count):
+            if hazy(scene, horizon, eye, x, y, count):
                 away = ChunkOfFloats()
                 j = int(0)
                 while j < count:
                     away[j] = seen_depth(keys[j])
                     j += 1
-                red, green, blue = veil(scene, world, eye, away, red, green, blue, x, y, count)
+                red, green, blue = veil(scene, horizon, eye, away, red, green, blue, x, y, count)
         store_bytes(pictures.rgb, v, pixel, count, red, green, blue)
 
     @wp.func
@@ -443,6 +454,7 @@ def chunk_shading(features: Features) -> ChunkShading:
         scene: SceneData,
         world: WorldData,
         eye: Eye,
+        horizon: Horizon,
         pictures: Pictures,
         key: ChunkOfKeys,
         place_x: ChunkOfFloats,
@@ -456,7 +468,6 @@ def chunk_shading(features: Features) -> ChunkShading:
         red, green, blue = surface_colors(scene, world, eye, key, place_x, place_y, n)
         if wp.static(features.haze or features.fog):
             if misty:
-                horizon = make_horizon(scene, world, eye)
                 j = int(0)
                 while j < n:
                     color = wp.vec3(red[j], green[j], blue[j])
@@ -467,4 +478,4 @@ def chunk_shading(features: Features) -> ChunkShading:
                     j += 1
         scatter_bytes(pictures.rgb, v, pixel, n, red, green, blue)
 
-    return ChunkShading(shade_ground, shade_surfaces, shade_plane, surface_colors, ground_colors, hazy)
+    return ChunkShading(shade_ground, shade_surfaces, shade_plane, surface_colors, ground_colors, hazy, Ground, make_ground)

@@ -140,6 +140,10 @@ _SET_UP = """
         for (int e = 0; e < 6; ++e)
             out[4 * (4 + e) + k] = look[e];
     }
+    // so that whoever goes on with all 64 finds numbers
+    for (int k = (count + 15) >> 4; k < 4; ++k)
+        for (int e = 0; e < 10; ++e)
+            out[4 * e + k] = out[4 * e];
     return points;
 """
 _SIZES = """

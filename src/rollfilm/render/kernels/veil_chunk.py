@@ -10,9 +10,9 @@ import warp as wp
 
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.shade import Eye, pixel_ray
-from rollfilm.render.kernels.types import SceneData, WorldData
+from rollfilm.render.kernels.types import SceneData
 from rollfilm.render.kernels.vectors import GATHERS, VECTORS
-from rollfilm.render.kernels.veil import Horizon, make_horizon, may_be_hazy
+from rollfilm.render.kernels.veil import Horizon, may_be_hazy
 
 ChunkOfFloats = wp.types.vector(length=64, dtype=wp.float32)
 
@@ -179,15 +179,15 @@ def chunk_veiling(features: Features) -> ChunkVeiling:
         """Colors behind haze and fog; a depth of 0 is the background."""
 
     @wp.func
-    def hazy(scene: SceneData, world: WorldData, eye: Eye, x: int, y: int, count: int):
+    def hazy(scene: SceneData, horizon: Horizon, eye: Eye, x: int, y: int, count: int):
         if wp.static(features.fog):
             return True
-        return may_be_hazy(scene, make_horizon(scene, world, eye), pixel_ray(eye, x, y), pixel_ray(eye, x + count - 1, y))
+        return may_be_hazy(scene, horizon, pixel_ray(eye, x, y), pixel_ray(eye, x + count - 1, y))
 
     @wp.func
     def veil_chunk(
         scene: SceneData,
-        world: WorldData,
+        horizon: Horizon,
         eye: Eye,
         depth: ChunkOfFloats,
         red: ChunkOfFloats,
@@ -197,7 +197,7 @@ def chunk_veiling(features: Features) -> ChunkVeiling:
         y: int,
         count: int,
     ):
-        veiled = veil_many(scene, eye, make_horizon(scene, world, eye), depth, red, green, blue, x, y, count)
+        veiled = veil_many(scene, eye, horizon, depth, red, green, blue, x, y, count)
         j = int(0)
         while j < 64:
             red[j] = veiled[j]

@@ -14,6 +14,7 @@ from rollfilm.render.kernels.raster_many import MANY, raster_many
 from rollfilm.render.kernels.shade import Plane, Surface, make_eye, meets_plane, pixel_ray, seen_depth, seen_id, shading, sight
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, sort_keys
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
+from rollfilm.render.kernels.veil import Horizon, make_horizon
 
 
 @wp.func
@@ -85,7 +86,7 @@ ROW_BLOCK = wp.constant(16)
 @cache
 def whole_view_kernel(features: Features):
     """The kernel for these features."""
-    shade_ground, shade_surfaces, shade_plane, _, _, hazy = chunk_shading(features)
+    shade_ground, shade_surfaces, shade_plane, _, _, hazy, Ground, make_ground = chunk_shading(features)
     load_surface, _ = shading(features, hardware=False)
     measure_chunk = chunk_measuring(features)
     make_plane, plane_key, _, _ = sight(features)
@@ -116,12 +117,17 @@ def whole_view_kernel(features: Features):
         eye = make_eye(world, batch, v)
         plane = Plane()
         floor = Surface()
+        ground = Ground()
+        horizon = Horizon()
+        if wp.static(features.haze or features.fog):
+            horizon = make_horizon(scene, world, eye)
         floor_key = EMPTY_KEY
         if wp.static(features.planes > 0):
             plane = make_plane(scene, world, eye, scene.plane[0])
             if wp.static(features.rgb and features.planes == 1 and not features.flat):
                 floor_key = surface_key(scene.plane[0], 0)
                 floor = load_surface(scene, world, eye, floor_key)
+                ground = make_ground(scene, world, eye, plane, floor)
                 if floor.cube == 1:
                     floor_key = EMPTY_KEY
         # who sees a plane from behind is coloured by another kernel (``composite_view``)
@@ -159,7 +165,7 @@ def whole_view_kernel(features: Features):
                     plain = plain and meets_plane(scene, plane, pixel_ray(eye, x, y))
                     plain = plain and meets_plane(scene, plane, pixel_ray(eye, x + count - 1, y))
                     if plain:
-                        shade_plane(scene, world, eye, plane, floor, pictures, v, pixel, x, y, count)
+                        shade_plane(scene, world, eye, plane, floor, ground, horizon, pictures, v, pixel, x, y, count)
                         if wp.static(not (features.segmentation or features.depth or features.measured)):
                             continue
                 if wp.static(features.planes > 0 and not features.flat):
@@ -202,13 +208,26 @@ def whole_view_kernel(features: Features):
                     if plain or not colored:
                         n = 0
                     elif n < count:
-                        shade_ground(scene, world, eye, plane, floor, found[65], found[66], pictures, keys, v, pixel, x, y, count)
+                        shade_ground(
+                            scene, world, eye, plane, floor, ground, found[65], found[66], horizon, pictures, keys, v, pixel, x, y, count
+                        )
                     turn = int(0)
                     while turn < 2:
                         # before there are too many, and at the end
                         if (turn == 0 and num_waiting + n > ROW_CHUNK) or (turn == 1 and last and num_waiting > 0):
                             shade_surfaces(
-                                scene, world, eye, pictures, waiting, waiting_x, waiting_y, waiting_at, waiting_misty, v, num_waiting
+                                scene,
+                                world,
+                                eye,
+                                horizon,
+                                pictures,
+                                waiting,
+                                waiting_x,
+                                waiting_y,
+                                waiting_at,
+                                waiting_misty,
+                                v,
+                                num_waiting,
                             )
                             num_waiting = 0
                             waiting_misty = False
@@ -223,7 +242,7 @@ def whole_view_kernel(features: Features):
                                 j += 1
                             num_waiting += n
                             if wp.static(features.haze or features.fog):
-                                waiting_misty = waiting_misty or hazy(scene, world, eye, x, y, count)
+                                waiting_misty = waiting_misty or hazy(scene, horizon, eye, x, y, count)
                         turn += 1
 
     return film_view
