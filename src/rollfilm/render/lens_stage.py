@@ -7,7 +7,7 @@ import warp as wp
 
 from rollfilm.render.batch import CameraBatch
 from rollfilm.render.kernels.lens import lens_kernel, raster_faces
-from rollfilm.render.kernels.raster_many import STEP
+from rollfilm.render.kernels.raster_many import STEP, WAITING
 from rollfilm.render.kernels.shade_row import ROW_CHUNK
 from rollfilm.render.kernels.types import EMPTY_KEY, SceneData, WorldData
 
@@ -20,6 +20,7 @@ class LensStage:
 
     visibility: wp.array
     touched: wp.array
+    triangles: wp.array
     raster: wp.Launch
     shade: wp.Launch
 
@@ -31,9 +32,9 @@ class LensStage:
         empty = np.full((batch.num_faces, faces.height * faces.width + STEP), int(EMPTY_KEY), np.uint64)
         visibility = wp.array(empty, dtype=wp.uint64, device="cpu", copy=False)
         touched = wp.zeros(faces.height * -(-faces.width // int(ROW_CHUNK)), dtype=wp.uint8, device="cpu")
-        raster = wp.launch(
-            raster_faces, dim=1, inputs=[0, batch.num_faces, scene, world, faces, visibility, touched], device="cpu", record_cmd=True
-        )
+        triangles = wp.zeros(WAITING, dtype=float, device="cpu")
+        inputs = [0, batch.num_faces, scene, world, faces, visibility, touched, triangles]
+        raster = wp.launch(raster_faces, dim=1, inputs=inputs, device="cpu", record_cmd=True)
         shade = wp.launch(
             lens_kernel(batch.features, hardware=False),
             dim=(1, batch.views.height * batch.views.width),
@@ -41,7 +42,7 @@ class LensStage:
             device="cpu",
             record_cmd=True,
         )
-        return cls(visibility, touched, raster, shade)
+        return cls(visibility, touched, triangles, raster, shade)
 
     def film(self, view: int) -> None:
         """Film one view; the visibility buffer comes and goes empty."""

@@ -122,6 +122,7 @@ def composite_view_kernel(features: Features):
         fine: ViewBatch,
         vis: wp.array2d(dtype=wp.uint64),
         touched: wp.array(dtype=wp.uint8),
+        triangles: wp.array(dtype=float),
         pictures: Pictures,
     ):
         """A view, or one of ``bands`` horizontal bands of it; ``fine`` are the views of samples. The buffer comes and goes empty."""
@@ -141,7 +142,7 @@ def composite_view_kernel(features: Features):
         if wp.static(features.rare):
             if pane.layered == 0:
                 return
-        more = raster_view(vis, touched, row, scene, world, fine, window, v)
+        more = raster_view(vis, touched, triangles, row, scene, world, fine, window, v)
         if wp.static(features.translucent or features.mirror):
             raster_sections(vis, row, scene, world, fine, window, v)
         plane = Plane()

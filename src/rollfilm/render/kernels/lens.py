@@ -52,6 +52,7 @@ def raster_faces(
     batch: ViewBatch,
     vis: wp.array2d(dtype=wp.uint64),
     touched: wp.array(dtype=wp.uint8),
+    triangles: wp.array(dtype=float),
 ):
     """All faces of view ``v`` of a bent lens, one row of the visibility buffer each: how a CPU does it."""
     w = v % batch.num_worlds
@@ -61,7 +62,7 @@ def raster_faces(
     window.x1 = batch.width - 1
     window.y1 = batch.height - 1
     for face in range(faces):
-        raster_view(vis, touched, face, scene, world, batch, window, face * batch.num_worlds + w)
+        raster_view(vis, touched, triangles, face, scene, world, batch, window, face * batch.num_worlds + w)
 
 
 @wp.func

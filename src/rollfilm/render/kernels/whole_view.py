@@ -10,7 +10,7 @@ from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.measure import chunk_measuring
 from rollfilm.render.kernels.plane_row import take_keys
 from rollfilm.render.kernels.raster import Window, raster_triangle
-from rollfilm.render.kernels.raster_many import MANY, raster_many
+from rollfilm.render.kernels.raster_many import MANY, draw_waiting, room_left, sort_out
 from rollfilm.render.kernels.shade import Plane, Surface, make_eye, meets_plane, pixel_ray, seen_depth, seen_id, shading, sight
 from rollfilm.render.kernels.shade_row import ROW_CHUNK, ChunkOfFloats, ChunkOfInts, ChunkOfKeys, chunk_shading, expect_bytes, sort_keys
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, layer, surface_key, view_lens
@@ -21,6 +21,7 @@ from rollfilm.render.kernels.veil import Horizon, make_horizon
 def raster_view(
     vis: wp.array2d(dtype=wp.uint64),
     touched: wp.array(dtype=wp.uint8),
+    waiting: wp.array(dtype=float),
     row: int,
     scene: SceneData,
     world: WorldData,
@@ -44,11 +45,10 @@ def raster_view(
                 end = first + scene.level_count[level]
                 triangle = int(first)
                 while triangle < end:
-                    clipped = raster_many(
-                        vis,
-                        touched,
-                        row,
-                        batch.width,
+                    if room_left(waiting) < MANY:
+                        draw_waiting(vis, touched, waiting, row, batch.width, lens.flat)
+                    clipped = sort_out(
+                        waiting,
                         scene.corner,
                         mesh_first + triangle,
                         wp.min(MANY, end - triangle),
@@ -76,6 +76,7 @@ def raster_view(
                         clipped = clipped >> wp.uint64(1)
                         cut += 1
                     triangle += MANY
+    draw_waiting(vis, touched, waiting, row, batch.width, lens.flat)
     return more
 
 
@@ -101,6 +102,7 @@ def whole_view_kernel(features: Features):
         batch: ViewBatch,
         vis: wp.array2d(dtype=wp.uint64),
         touched: wp.array(dtype=wp.uint8),
+        triangles: wp.array(dtype=float),
         pictures: Pictures,
     ):
         """A view, or one of ``bands`` horizontal bands of it. The visibility buffer and ``touched`` come and go empty."""
@@ -113,7 +115,7 @@ def whole_view_kernel(features: Features):
         window.x1 = batch.width - 1
         window.y0 = band * batch.height // bands
         window.y1 = (band + 1) * batch.height // bands - 1
-        more = raster_view(vis, touched, row, scene, world, batch, window, v)
+        more = raster_view(vis, touched, triangles, row, scene, world, batch, window, v)
         eye = make_eye(world, batch, v)
         plane = Plane()
         floor = Surface()
