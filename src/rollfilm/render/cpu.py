@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import warp as wp
@@ -26,7 +27,10 @@ from rollfilm.render.shadows import view_runs, world_groups
 __all__ = ["CpuPipeline"]
 
 #: Pieces that the views are cut into for each thread, so that none waits long for the others at the end.
-PIECES_PER_THREAD = 4
+PIECES_PER_THREAD = 8
+
+#: Worlds from which on it pays to let all threads work out where things are.
+MANY_WORLDS = 32
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,11 @@ class CpuPipeline:
         self._stages = [stage for group in world_groups(self._num_worlds, world.maps_at_once) for stage in self._cut_group(*group)]
         self._layout_pieces = [_Piece(i, v, 1) for i, batch in enumerate(batches) if batch.layout for v in range(batch.num_views)]
         self._layouts = [[b.layout.launch(0, 1, world, record=True) if b.layout else None for b in batches] for _ in range(num_threads)]
+        # batches that have seen a plane from behind, and whether the kernel that colours such views is recorded
+        self._left_out = np.zeros((len(batches), 1), np.int32)
         self._recorded_rare: set[int] = set()
-        self._launches = [[self._record(batch) for batch in batches] for _ in range(num_threads)]
+        self._places: list[wp.Launch] = []
+        self._launches = [[self._record(i, batch) for i, batch in enumerate(batches)] for _ in range(num_threads)]
         for launches in self._launches:
             launches.extend([self._record_maps(side, options)] for side in self._sides)
 
@@ -138,15 +145,25 @@ class CpuPipeline:
         inputs = [0, self._map_bands(), side, options.lod_pixels, self._scene, self._world]
         return wp.launch(draw_maps, dim=1, inputs=inputs, device="cpu", record_cmd=True)
 
-    def _record(self, batch: CameraBatch) -> list[wp.Launch] | LensStage:
-        """Launches with their arguments packed, to be repeated with other views. Loads, and if need be compiles, the kernels."""
+    def _record(self, number: int, batch: CameraBatch) -> list[wp.Launch] | LensStage:
+        """Launches of batch ``number``, to be repeated with other views. Loads, and if need be compiles, the kernels."""
         if batch.faces:
             return LensStage.build(batch, self._scene, self._world)
         launches = []
         bands = self._bands(batch.num_views)
         if batch.features is not None:
             buffers = _empty_buffers(batch.views, batch.views.height * batch.views.width)
-            inputs = [0, bands, 0, self._scene, self._world, batch.views, *buffers, batch.pictures]
+            inputs = [
+                0,
+                bands,
+                0,
+                self._scene,
+                self._world,
+                batch.views,
+                *buffers,
+                self._left_out[self._batches.index(batch)],
+                batch.pictures,
+            ]
             launches.append(wp.launch(whole_view_kernel(batch.features), dim=1, inputs=inputs, device="cpu", record_cmd=True))
             launches[-1].kept = buffers  # alive as long as the launch
         if batch.composite is not None and not batch.composite.features.rare:
@@ -161,41 +178,38 @@ class CpuPipeline:
         launch.kept = buffers
         return launch
 
-    def _record_rare(self) -> None:
-        """Record the kernel for views that see a plane from behind when the first of them comes: it may take seconds to compile."""
+    def _record_rare(self) -> bool:
+        """Record the kernel for views that see a plane from behind when the first of them was left out: it may take seconds to compile."""
+        found = False
         for i, batch in enumerate(self._batches):
             composite = batch.composite
-            if composite is None or not composite.features.rare or i in self._recorded_rare:
+            if composite is None or not composite.features.rare or i in self._recorded_rare or not self._left_out[i, 0]:
                 continue
-            if self._sees_underside(batch, flat=composite.features.flat):
-                for row in self._launches:
-                    launches = row[i]
-                    assert not isinstance(launches, LensStage)  # a bent lens composes nothing
-                    launches.append(self._record_composite(batch, launches[0].kept))
-                self._recorded_rare.add(i)
-
-    def _sees_underside(self, batch: CameraBatch, *, flat: bool) -> bool:
-        """Whether some camera of a batch is behind a plane; the kernel itself looks closer."""
-        world, cameras, planes = self._world, batch.views.camera.numpy(), self._scene.plane.numpy()
-        normal = world.geom_rotation.numpy()[..., 2][:, None, planes]  # (B, 1, planes, 3)
-        axes = world.camera_rotation.numpy()[..., 2][:, cameras, None]  # (B, cameras, 1, 3), against the sight
-        offset = world.camera_position.numpy()[:, cameras, None] - world.geom_position.numpy()[:, None, planes]
-        towards = np.broadcast_to(axes, offset.shape) if flat else offset
-        return bool(((normal * towards).sum(axis=-1) < 0).any())
+            for row in self._launches:
+                launches = row[i]
+                assert not isinstance(launches, LensStage)  # a bent lens composes nothing
+                launches.append(self._record_composite(batch, launches[0].kept))
+            self._recorded_rare.add(i)
+            found = True
+        return found
 
     def render(self, poses: Poses, placements: Placements, due: Sequence[bool]) -> None:  # pyright: ignore[reportInvalidTypeForm]
         """Render the views of the batches that are ``due``; returns when the pictures are there."""
         if self._deformation is not None:
             self._deformation.launch(poses)
         self._place(poses, placements)
-        self._record_rare()
         looked_up = {batch.map_side for is_due, batch in zip(due, self._batches, strict=True) if is_due and batch.shadowed}
         wanted = (*due, *(side in looked_up for side in self._sides))  # shadow maps come after the batches
+        self._film_all(wanted)
+        if self._record_rare():
+            self._film_all(wanted)
+        if laid_out := [piece for piece in self._layout_pieces if due[piece.batch]]:
+            self._work_off(laid_out, self._lay_out)
+
+    def _film_all(self, wanted: Sequence[bool]) -> None:
         for stage in self._stages:
             if todo := [piece for piece in stage if wanted[piece.batch]]:
                 self._work_off(todo, self._film)
-        if laid_out := [piece for piece in self._layout_pieces if due[piece.batch]]:
-            self._work_off(laid_out, self._lay_out)
 
     def _film(self, row: int, piece: _Piece) -> None:
         launches = self._launches[row][piece.batch]
@@ -215,7 +229,7 @@ class CpuPipeline:
         launch.launch()
 
     def _work_off(self, todo: Sequence[_Piece], do: Callable[[int, _Piece], None]) -> None:
-        """Do something with every piece, by all threads; ``do`` is given the number of its thread."""
+        """Do something with every piece, by all threads, of which this is one; ``do`` is given the number of its thread."""
         pieces = iter(todo)
         lock = threading.Lock()
 
@@ -227,19 +241,32 @@ class CpuPipeline:
                     return
                 do(row, piece)
 
-        for future in [self._pool.submit(work, row) for row in range(self._threads)]:
-            future.result()
+        others = [self._pool.submit(work, row) for row in range(1, min(self._threads, len(todo)))]
+        try:
+            work(0)
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
 
     def _place(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        if not self._places:
+            self._record_places(poses, placements)
+        for launch in self._places:
+            launch.set_param_at_index(3, poses)
+            launch.set_param_at_index(4, placements)
+        self._work_off([_Piece(0, k, 1) for k in range(len(self._places))], lambda row, piece: self._places[piece.first].launch())
+
+    def _record_places(self, poses: Poses, placements: Placements) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        """The launches that work out where things are, each for some worlds."""
         world = self._world
         num_geoms, num_cameras = world.geom_position.shape[1], world.camera_position.shape[1]
         count = num_geoms + num_cameras + world.light_position.shape[1]
-        wp.launch(
-            place,
-            dim=(self._num_worlds, count),
-            inputs=[0, num_geoms, num_cameras, poses, placements, self._scene, world],
-            device="cpu",
-        )
+        parts = self._threads if self._num_worlds >= MANY_WORLDS else 1
+        ends = [self._num_worlds * k // parts for k in range(parts + 1)]
+        for first, end in pairwise(ends):
+            inputs = [first, num_geoms, num_cameras, poses, placements, self._scene, world]
+            self._places.append(wp.launch(place, dim=(end - first, count), inputs=inputs, device="cpu", record_cmd=True))
 
     def close(self) -> None:
         """End the threads."""

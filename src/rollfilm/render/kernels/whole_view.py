@@ -103,9 +103,13 @@ def whole_view_kernel(features: Features):
         vis: wp.array2d(dtype=wp.uint64),
         touched: wp.array(dtype=wp.uint8),
         triangles: wp.array(dtype=float),
+        left_out: wp.array(dtype=int),
         pictures: Pictures,
     ):
-        """A view, or one of ``bands`` horizontal bands of it. The visibility buffer and ``touched`` come and go empty."""
+        """A view, or one of ``bands`` horizontal bands of it. The buffers come and go empty.
+
+        ``left_out`` becomes 1 if the view is not coloured here.
+        """
         job = first_view + wp.tid()
         v = job // bands
         band = job - v * bands
@@ -138,6 +142,8 @@ def whole_view_kernel(features: Features):
             for p in range(1, scene.plane.shape[0]):
                 other = make_plane(scene, world, eye, scene.plane[p])
                 colored = colored and other.seen != -1
+        if not colored:
+            left_out[0] = 1
         chunks = (batch.width + ROW_CHUNK - 1) // ROW_CHUNK
         # pixels of meshes wait until there are many to shade side by side
         waiting = ChunkOfKeys()
