@@ -37,9 +37,11 @@ _SET_UP = """
     };
     const auto way_at = [&](const wp::array_t<wp::vec3>& from, ints at) {
         const wp::uint32* const first = (const wp::uint32*)from.data;
+        words x, y;
+        two_texels(first, 3 * at, x, y);
         return Way {
-            __builtin_bit_cast(floats, gathered(first, 3 * at)),
-            __builtin_bit_cast(floats, gathered(first, 3 * at + 1)),
+            __builtin_bit_cast(floats, x),
+            __builtin_bit_cast(floats, y),
             __builtin_bit_cast(floats, gathered(first, 3 * at + 2)),
         };
     };
@@ -97,7 +99,10 @@ _SET_UP = """
             // planes are looked up as the first triangle, and put back below
             triangle = is_flat ? (ints)0 : triangle;
             const wp::uint32* const first = (const wp::uint32*)scene.triangle.data;
-            const ints ta = gathered(first, 3 * triangle), tb = gathered(first, 3 * triangle + 1), tc = gathered(first, 3 * triangle + 2);
+            words corner_a, corner_b;
+            two_texels(first, 3 * triangle, corner_a, corner_b);
+            const ints ta = __builtin_bit_cast(ints, corner_a), tb = __builtin_bit_cast(ints, corner_b);
+            const ints tc = gathered(first, 3 * triangle + 2);
             // shade.edges_of
             const Way va = way_at(scene.vertex, ta);
             Way a = turned(rotation, va);
