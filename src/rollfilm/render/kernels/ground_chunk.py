@@ -12,6 +12,7 @@ from typing import NamedTuple
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.filter_chunk import filtering
 from rollfilm.render.kernels.plane_texture import PLANE_TEXTURE
 from rollfilm.render.kernels.shade import Eye, Plane, Surface
 from rollfilm.render.kernels.types import SceneData, WorldData
@@ -284,7 +285,11 @@ def ground_shading(features: Features) -> GroundShading:
     ChunkOfShares = wp.types.vector(length=64 * max(len(features.shadows), 1), dtype=wp.float32)
     order = f"    enum {{ {', '.join(names)} }};\n"
     # what each light adds is cut at 1 where there are shadows, else the sum of all
-    texture = gathers(64) + PLANE_TEXTURE.replace("BRIGHTEST", "1.0e30f" if features.shadows else "1.0f") if features.textures else ""
+    texture = (
+        gathers(64) + filtering(64) + PLANE_TEXTURE.replace("BRIGHTEST", "1.0e30f" if features.shadows else "1.0f")
+        if features.textures
+        else ""
+    )
 
     @wp.func_native(order + _making(features).replace("COUNT", str(len(names))))
     def make_ground(scene: SceneData, world: WorldData, eye: Eye, plane: Plane, surface: Surface) -> Ground:  # pyright: ignore[reportInvalidTypeForm]

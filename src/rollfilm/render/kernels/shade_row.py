@@ -12,7 +12,6 @@ import warp as wp
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.ground_chunk import ground_shading
 from rollfilm.render.kernels.light_chunk import chunk_lighting
-from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.shade import (
     SURFACE,
     Eye,
@@ -29,7 +28,7 @@ from rollfilm.render.kernels.shade import (
 )
 from rollfilm.render.kernels.shadow_share import chunk_shares
 from rollfilm.render.kernels.surface_points import surface_pointing
-from rollfilm.render.kernels.texture import bilinear, mip_level, trilinear_face
+from rollfilm.render.kernels.texture import bilinear, filtered, mip_level, part_of_whole, trilinear_face
 from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, WorldData, key_geom
 from rollfilm.render.kernels.veil import Horizon, veiling
 from rollfilm.render.kernels.veil_chunk import chunk_veiling
@@ -49,27 +48,37 @@ def sample_chunk(
     red = ChunkOfFloats()
     green = ChunkOfFloats()
     blue = ChunkOfFloats()
+    sum_r = ChunkOfInts()
+    sum_g = ChunkOfInts()
+    sum_b = ChunkOfInts()
     between = int(0)
     j = int(0)
     while j < count:
         fine = int(wp.min(level[j], float(last[j] - image[j])) * 256.0)
         between = between | (fine & 255)
-        color = bilinear(scene, image[j] + (fine >> 8), u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]))
-        red[j] = color[0]
-        green[j] = color[1]
-        blue[j] = color[2]
+        sum = bilinear(scene, image[j] + (fine >> 8), part_of_whole(u[j]), part_of_whole(1.0 - v[j]), 256 - (fine & 255))
+        sum_r[j] = sum[0]
+        sum_g[j] = sum[1]
+        sum_b[j] = sum[2]
         j += 1
     # close to a texture its finest image is all
     if between > 0:
         j = int(0)
         while j < count:
             fine = int(wp.min(level[j], float(last[j] - image[j])) * 256.0)
-            part = float(fine & 255) * (1.0 / 256.0)
-            color = bilinear(scene, wp.min(image[j] + (fine >> 8) + 1, last[j]), u[j] - wp.floor(u[j]), v[j] - wp.floor(v[j]))
-            red[j] = fused(color[0] - red[j], part, red[j])
-            green[j] = fused(color[1] - green[j], part, green[j])
-            blue[j] = fused(color[2] - blue[j], part, blue[j])
+            number = wp.min(image[j] + (fine >> 8) + 1, last[j])
+            sum = bilinear(scene, number, part_of_whole(u[j]), part_of_whole(1.0 - v[j]), fine & 255)
+            sum_r[j] = sum_r[j] + sum[0]
+            sum_g[j] = sum_g[j] + sum[1]
+            sum_b[j] = sum_b[j] + sum[2]
             j += 1
+    j = int(0)
+    while j < count:
+        color = filtered(wp.vec3i(sum_r[j], sum_g[j], sum_b[j]))
+        red[j] = color[0]
+        green[j] = color[1]
+        blue[j] = color[2]
+        j += 1
     return red, green, blue
 
 

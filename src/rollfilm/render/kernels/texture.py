@@ -3,6 +3,9 @@
 A texel on the CPU is one 32-bit word (red lowest). Images lie row after row, with one texel more in each row and one row more: what comes
 beyond the edge, the first texel of an image that repeats, the last one again of a face of a cube. So the four texels of a lookup are found
 from the address of one, without a branch.
+
+Texels are filtered as the texture units of NVIDIA's GPUs do it, to the bit (found by sampling those of an H200): a place has 21 bits, a
+mip level and the place between two texels 8, and all up to eight texels of a lookup have whole weights that sum to 256.
 """
 
 from functools import cache
@@ -21,27 +24,21 @@ def image_size(image: wp.uint64):
 
 # Words of 32 bits only, read through pointers: compilers make gathers of 16 lanes of it, which Warp's own indexing prevents.
 @wp.func_native("""
-#if defined(__clang__)
-#pragma clang fp contract(fast)
-#endif
+    const int right = ((x & 255) * weight + 128) >> 8, left = weight - right;
+    const int right_below = ((y & 255) * right + 128) >> 8, left_below = ((y & 255) * left + 127) >> 8;
+    const int share[4] = {left - left_below, right - right_below, left_below, right_below};
     // indices of 32 bits, so that one gather fetches as many texels as there are lanes
     const wp::uint32 fetched[4] = {texel.data[at], texel.data[at + 1], texel.data[at + stride], texel.data[at + stride + 1]};
-    const float down = (float)part_y * (1.0f / 256.0f);
-    const float right = (float)part_x * (1.0f / 256.0f);
-    wp::vec3 color;
-    for (int k = 0; k < 3; ++k) {
-        const float t0 = (float)(int)((fetched[0] >> (8 * k)) & 255u);
-        const float t1 = (float)(int)((fetched[1] >> (8 * k)) & 255u);
-        const float b0 = (float)(int)((fetched[2] >> (8 * k)) & 255u);
-        const float b1 = (float)(int)((fetched[3] >> (8 * k)) & 255u);
-        const float top = t0 + (t1 - t0) * right;
-        const float bottom = b0 + (b1 - b0) * right;
-        color[k] = (top + (bottom - top) * down) * (1.0f / 255.0f);
+    wp::vec_t<3, wp::int32> sum;
+    for (int c = 0; c < 3; ++c) {
+        sum.c[c] = 0;
+        for (int k = 0; k < 4; ++k)
+            sum.c[c] += share[k] * (int)((fetched[k] >> (8 * c)) & 255u);
     }
-    return color;
+    return sum;
 """)
-def blend_texels(texel: wp.array(dtype=wp.uint32), at: int, stride: int, part_x: int, part_y: int) -> wp.vec3:
-    """Texel number ``at``, the next, and those ``stride`` further on, blended by 256ths; 0 to 1."""
+def weigh_texels(texel: wp.array(dtype=wp.uint32), at: int, stride: int, x: int, y: int, weight: int) -> wp.vec3i:
+    """Texel number ``at``, the next, and those ``stride`` further on, times the shares of a weight that 256ths of x and y give them."""
 
 
 @wp.func_native("""
@@ -53,15 +50,44 @@ def image_at(image: wp.array(dtype=wp.uint64), number: int) -> wp.vec3i:
 
 
 @wp.func
-def bilinear(scene: SceneData, number: int, u: float, v: float):
-    """A repeating image at (u, v), both in [0, 1], v up from its last row; 0 to 1. Free of branches, for vector units."""
+def fixed_place(place: float):
+    """A place from 0 to 1 in 2^21sts, truncated."""
+    return int(place * 2097152.0)
+
+
+@wp.func
+def texel_place(place: int, size: int):
+    """The place on an image of so many texels, in 256ths of one from the middle of the first: rounded, in 32 bits."""
+    return (((place >> 8) * size + (((place & 255) * size + 4096) >> 8)) >> 5) - 128
+
+
+@wp.func
+def filtered(sum: wp.vec3i):
+    """Texels whose weights sum to 256, as 0 to 1 in 65535ths."""
+    share = 1.0 / 65535.0
+    return wp.vec3(
+        float(sum[0] + ((sum[0] + 128) >> 8)) * share,
+        float(sum[1] + ((sum[1] + 128) >> 8)) * share,
+        float(sum[2] + ((sum[2] + 128) >> 8)) * share,
+    )
+
+
+@wp.func
+def part_of_whole(x: float):
+    """What is beyond the whole number below."""
+    return x - wp.floor(x)
+
+
+@wp.func
+def bilinear(scene: SceneData, number: int, u: float, v: float, weight: int):
+    """A repeating image at (u, v), both in [0, 1], v down from its first row, times a weight. Free of branches, for vector units."""
     image = image_at(scene.texture_image, number)
-    x = int(u * float(image[1] << 8)) - 128
-    y = int((1.0 - v) * float(image[2] << 8)) - 128
+    x = texel_place(fixed_place(u), image[1])
+    y = texel_place(fixed_place(v), image[2])
     # half a texel before the first is the last
     column = (x >> 8) + wp.where(x < 0, image[1], 0)
     row = (y >> 8) + wp.where(y < 0, image[2], 0)
-    return blend_texels(scene.texel, image[0] + row * (image[1] + 1) + column, image[1] + 1, x & 255, y & 255)
+    return weigh_texels(scene.texel, image[0] + row * (image[1] + 1) + column, image[1] + 1, x, y, weight)
 
 
 @wp.func
@@ -81,12 +107,12 @@ def trilinear(scene: SceneData, first: int, last: int, u: float, v: float, level
     """A repeating image between two of its mip levels, v up from its last row; 0 to 1."""
     fine = int(wp.min(level, float(last - first)) * 256.0)
     image = first + (fine >> 8)
-    right = u - wp.floor(u)
-    up = v - wp.floor(v)
-    color = bilinear(scene, image, right, up)
+    right = part_of_whole(u)
+    down = part_of_whole(1.0 - v)
+    sum = bilinear(scene, image, right, down, 256 - (fine & 255))
     if (fine & 255) > 0:
-        color += (bilinear(scene, image + 1, right, up) - color) * (float(fine & 255) * (1.0 / 256.0))
-    return color
+        sum += bilinear(scene, image + 1, right, down, fine & 255)
+    return filtered(sum)
 
 
 @wp.func_native("""
@@ -131,14 +157,13 @@ def on_face(face: int, v: wp.vec3):
 
 
 @wp.func
-def bilinear_face(scene: SceneData, number: int, s: float, t: float, major: float):
-    """A face of a cube map at (s, t), right and down from its middle, both at most ``major``; 0 to 1."""
+def bilinear_face(scene: SceneData, number: int, s: float, t: float, weight: int):
+    """A face of a cube map at (s, t), right and down from its upper left corner, 0 to 1, times a weight."""
     image = image_at(scene.texture_image, number)
-    half = 128.0 * float(image[1]) / major
     limit = (image[1] - 1) << 8
-    x = wp.clamp(int((s + major) * half) - 128, 0, limit)
-    y = wp.clamp(int((t + major) * half) - 128, 0, limit)
-    return blend_texels(scene.texel, image[0] + (y >> 8) * (image[1] + 1) + (x >> 8), image[1] + 1, x & 255, y & 255)
+    x = wp.clamp(texel_place(fixed_place(wp.clamp(s, 0.0, 1.0)), image[1]), 0, limit)
+    y = wp.clamp(texel_place(fixed_place(wp.clamp(t, 0.0, 1.0)), image[1]), 0, limit)
+    return weigh_texels(scene.texel, image[0] + (y >> 8) * (image[1] + 1) + (x >> 8), image[1] + 1, x, y, weight)
 
 
 @wp.func
@@ -146,19 +171,17 @@ def trilinear_face(scene: SceneData, first: int, levels: int, uv: wp.vec2, level
     """A face of a cube map, whose finest image is ``first``, between two of its mip levels, v down from its first row; 0 to 1."""
     fine = int(wp.min(level, float(levels - 1)) * 256.0)
     number = first + 6 * (fine >> 8)
-    s = uv[0] - 0.5
-    t = uv[1] - 0.5
-    color = bilinear_face(scene, number, s, t, 0.5)
+    sum = bilinear_face(scene, number, uv[0], uv[1], 256 - (fine & 255))
     if (fine & 255) > 0:
-        color += (bilinear_face(scene, number + 6, s, t, 0.5) - color) * (float(fine & 255) * (1.0 / 256.0))
-    return color
+        sum += bilinear_face(scene, number + 6, uv[0], uv[1], fine & 255)
+    return filtered(sum)
 
 
 @cache
 def cube_sampling(*, hardware: bool):
     """The function that samples the finest level of cube maps: by a GPU's texture units, or by arithmetic.
 
-    Both filter with weights of eight bits, so that they agree to less than a step of a byte.
+    Both filter alike, so that they agree to less than a step of a byte.
     """
 
     @wp.func
@@ -167,9 +190,11 @@ def cube_sampling(*, hardware: bool):
         face = cube_face(direction)
         place = on_face(face, direction)
         number = scene.texture_level[texture] + face
+        half = 0.5 / place[2]
+        s = fused(place[0], half, 0.5)
+        t = fused(place[1], half, 0.5)
         if wp.static(hardware):
-            half = 0.5 / place[2]
-            return texture_unit(scene.texture_unit[number], place[0] * half + 0.5, place[1] * half + 0.5, 0.0)
-        return bilinear_face(scene, number, place[0], place[1], place[2])
+            return texture_unit(scene.texture_unit[number], s, t, 0.0)
+        return filtered(bilinear_face(scene, number, s, t, 256))
 
     return cube_map

@@ -154,6 +154,7 @@ CORNERS = """
     };
 """
 
+
 def vectors(lanes: int) -> str:
     """``power`` for that many lanes, and the types: 16 are one register of AVX-512.
 

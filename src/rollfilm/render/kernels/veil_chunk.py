@@ -9,6 +9,7 @@ from typing import NamedTuple
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.filter_chunk import filtering
 from rollfilm.render.kernels.shade import Eye, pixel_ray
 from rollfilm.render.kernels.types import SceneData
 from rollfilm.render.kernels.vectors import GATHERS, VECTORS
@@ -50,27 +51,20 @@ _SKY = """
         const ints number = first_face + face;
         const ints first = gathered(images, 2 * number);
         const ints width = gathered(images, 2 * number + 1) & 0xFFFF;
-        const floats half = 128.0f * __builtin_convertvector(width, floats) / major;
+        const floats half = 0.5f / major;
+        const words size = __builtin_bit_cast(words, width);
         const ints limit = (width - 1) << 8;
-        ints u = __builtin_convertvector((s + major) * half, ints) - 128, v = __builtin_convertvector((t + major) * half, ints) - 128;
-        u = u < 0 ? (ints)0 : u;
-        u = u > limit ? limit : u;
-        v = v < 0 ? (ints)0 : v;
-        v = v > limit ? limit : v;
+        const auto bounded = [&](floats place) {
+            const ints found = texel_place(fixed_place(least(most(place, 0.0f), 1.0f)), size);
+            return found < 0 ? (ints)0 : found > limit ? limit : found;
+        };
+        const ints u = bounded(fused(s, half, 0.5f)), v = bounded(fused(t, half, 0.5f));
         const ints at = first + (v >> 8) * (width + 1) + (u >> 8);
         words texel[4];
         two_texels(scene.texel.data, at, texel[0], texel[1]);
         two_texels(scene.texel.data, at + width + 1, texel[2], texel[3]);
-        const floats right = __builtin_convertvector(u & 255, floats) * (1.0f / 256.0f);
-        const floats down = __builtin_convertvector(v & 255, floats) * (1.0f / 256.0f);
-        floats color[3];
-        for (int c = 0; c < 3; ++c) {
-            const auto byte_of = [&](words of) { return __builtin_convertvector((of >> (8 * c)) & 255u, floats); };
-            const floats top = fused(byte_of(texel[1]) - byte_of(texel[0]), right, byte_of(texel[0]));
-            const floats bottom = fused(byte_of(texel[3]) - byte_of(texel[2]), right, byte_of(texel[2]));
-            color[c] = fused(bottom - top, down, top) * (1.0f / 255.0f);
-        }
-        return Way {color[0], color[1], color[2]};
+        const Sums sum = weighed(texel, u, v, (words)256u);
+        return Way {filtered(sum.r), filtered(sum.g), filtered(sum.b)};
     };
 """
 _SKY_CHUNK = """
@@ -153,7 +147,7 @@ class ChunkVeiling(NamedTuple):
 @cache
 def chunk_veiling(features: Features) -> ChunkVeiling:
     """The functions for these features."""
-    sky = GATHERS + _SKY.replace("SIGHT", "forward" if features.flat else "ray") if features.skybox else _BLACK
+    sky = GATHERS + filtering(16) + _SKY.replace("SIGHT", "forward" if features.flat else "ray") if features.skybox else _BLACK
     # an orthographic camera looks the same way at all pixels, whose rays are places
     veil = _VEIL.replace("ray_of(k)", "forward") if features.flat else _VEIL
     for word, value in (("HAZE", features.haze), ("FOG", features.fog), ("SKYBOX", features.skybox)):
