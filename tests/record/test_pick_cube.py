@@ -1,7 +1,11 @@
 """The real thing, small: pick-cube with its expert."""
 
 import json
+import os
+import subprocess
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -63,3 +67,21 @@ def test_the_first_and_last_frames_show_the_reset_and_the_terminal_state(folder,
                     errors = [np.abs(video[number, :height, :width] - state[camera]).mean() for state in states]
                     assert errors[number] < 6
                     assert errors[number] <= min(errors) + 0.2, f"frame {number} of {camera} shows state {np.argmin(errors)}"
+
+
+def test_the_instruction_is_said(folder, env):
+    assert (
+        json.loads((folder / "recording.json").read_text())["instruction"] == "pick up the cube and hold it at the goal" == env.instruction
+    )
+
+
+def test_mani_skill_replays_it(folder):
+    """Here if mani_skill is installed, else by the interpreter that ROLLFILM_MANISKILL_PYTHON names."""
+    python = os.environ.get("ROLLFILM_MANISKILL_PYTHON")
+    if python is None:
+        pytest.importorskip("mani_skill")
+        python = sys.executable
+    checker = Path(__file__).with_name("check_maniskill_replay.py")
+    done = subprocess.run([python, str(checker), str(folder)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "3 episodes replayed in mani_skill" in done.stdout

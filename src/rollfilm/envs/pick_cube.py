@@ -41,6 +41,7 @@ class PickCube:
     """See the module. The base of the robot is at (-0.615, 0, 0); the table's top is z = 0."""
 
     name = "pick-cube"
+    instruction = "pick up the cube and hold it at the goal"
     env_id = "rollfilm/PickCube-v0"
     max_episode_steps = 100
     control_modes = CONTROL_MODES

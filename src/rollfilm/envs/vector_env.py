@@ -94,6 +94,11 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         return self.task.name
 
     @property
+    def instruction(self) -> str:
+        """What is to be done, in words for a policy that reads them; empty where the task does not say."""
+        return getattr(self.task, "instruction", "")
+
+    @property
     def env_id(self) -> str:
         """The id under which Gymnasium knows the task."""
         return self.task.env_id
