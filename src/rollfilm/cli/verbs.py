@@ -26,6 +26,7 @@ VERBS: dict[str, VerbEntry] = {
     "record": VerbEntry("rollfilm.cli.record", "Record", "film episodes of a task: videos, an overview, a trajectory file"),
     "render": VerbEntry("rollfilm.cli.render", "Render", "take a picture of any MuJoCo model"),
     "info": VerbEntry("rollfilm.cli.info", "Info", "say what a recording holds"),
+    "verify": VerbEntry("rollfilm.cli.verify", "Verify", "open everything in a recording again and say what is wrong"),
     "recover": VerbEntry("rollfilm.cli.recover", "Recover", "make a recording whole whose process was killed"),
     "export": VerbEntry("rollfilm.cli.export", "Export", "write a recording in the format of LeRobot, ManiSkill or robomimic"),
     "merge": VerbEntry("rollfilm.cli.merge", "Merge", "make one recording of several"),
