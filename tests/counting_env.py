@@ -86,6 +86,10 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
             infos["success"] = success
         return self._observation(), np.ones(self.num_envs, np.float32), success, ended & ~success, infos
 
+    @property
+    def has_ended(self) -> np.ndarray:
+        return self.elapsed_steps >= np.array(self.lengths)[self.episode_index % len(self.lengths)]
+
     def frames(self) -> Frames:
         value = (10 * np.arange(self.num_envs) + self.contrast * self.elapsed_steps) % 256
         cameras = {}

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rollfilm.envs.catalog import make
+    from rollfilm.record.record_episode import RecordEpisode
 
-__all__ = ["__version__", "make"]
+__all__ = ["RecordEpisode", "__version__", "make"]
 
 __version__ = "0.1.0"
 
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from rollfilm.envs.catalog import make
 
         return make
+    if name == "RecordEpisode":
+        from rollfilm.record.record_episode import RecordEpisode
+
+        return RecordEpisode
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

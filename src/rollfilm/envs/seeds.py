@@ -26,6 +26,11 @@ class EpisodeSeeds:
         self._own_next = np.zeros(num_worlds, dtype=np.int64)
         self._started = False
 
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The seed of the run that each world is in (B,)."""
+        return tuple(self._run)
+
     def start_run(self, seed: Any) -> None:
         """Begin a run with the seed (an int), or with one each world (a sequence of B; None leaves that world its own).
 

@@ -191,6 +191,11 @@ class TaskVectorEnv(VectorEnv[Any, NDArray, NDArray]):
         return self.observe(), reward, self._terminated.copy(), self._truncated.copy(), self._infos()
 
     @property
+    def run_seeds(self) -> tuple[int, ...]:
+        """The seed of the run that each world's episode belongs to (B,): the one that was given to :meth:`reset`, or drawn."""
+        return self._seeds.runs
+
+    @property
     def has_ended(self) -> NDArray[np.bool_]:
         """Worlds (B,) whose episode has ended and that wait for a reset."""
         return self._terminated | self._truncated

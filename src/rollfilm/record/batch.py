@@ -92,7 +92,8 @@ class ResetBatch:
         worlds: those in which an episode begins.
         episode_index: int (B,).
         episode_seed: (B,), the seed that made each episode, None for one that has none; or None for all.
-        run_seed: the seed that was given to the environment, from which it derives those; None if they are the same.
+        run_seed: the seed that was given to the environment, from which it derives those, one for all or one a world; None if they are
+            the same.
         reset_kwargs: of each world, what else ``reset`` needs to make its episode again; None for nothing.
         filmed: whether the episodes get pictures.
         instructions: of each world, what is to be done in its episode, in words; None where it is the same for all.
@@ -102,7 +103,7 @@ class ResetBatch:
     worlds: Sequence[int]
     episode_index: NDArray[np.integer]
     episode_seed: Sequence[int | None] | NDArray[np.integer] | None = None
-    run_seed: int | None = None
+    run_seed: int | Sequence[int | None] | None = None
     reset_kwargs: Sequence[Mapping[str, Any]] | None = None
     filmed: bool = True
     instructions: Sequence[str] | None = None
@@ -127,7 +128,7 @@ class ResetBatch:
             index=int(self.episode_index[world]),
             seed=None if seed is None else int(seed),
             world=world,
-            run_seed=self.run_seed,
+            run_seed=self.run_seed[world] if isinstance(self.run_seed, Sequence) else self.run_seed,
             reset_kwargs={} if self.reset_kwargs is None else self.reset_kwargs[world],
             filmed=self.filmed,
             instruction=None if self.instructions is None else self.instructions[world],

@@ -5,8 +5,10 @@ rows, which lie in one file with those of others. ``recording.json`` holds the d
 """
 
 import hashlib
+import queue
+import threading
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -68,16 +70,33 @@ def episode_digests(layout: Layout, episode: int) -> dict[str, Any]:
 
 
 class EpisodeDigester:
-    """A thread that reads the files of finished episodes, while the loop goes on."""
+    """A thread that reads the files of finished episodes, while the loop goes on.
+
+    It goes on while the interpreter ends, as the pool of encoders does and an executor of the standard library does not: a recording
+    that nobody closed is closed then.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._executor = ThreadPoolExecutor(1, "rollfilm-digests")
+        self._tasks: queue.SimpleQueue[tuple[int, Future[dict[str, Any]]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="rollfilm-digests", daemon=True)
+        self._thread.start()
 
     def submit(self, episode: int) -> Future[dict[str, Any]]:
         """Read the files of an episode, all of which are whole; the result is that of :func:`episode_digests`."""
-        return self._executor.submit(episode_digests, self._layout, episode)
+        future: Future[dict[str, Any]] = Future()
+        self._tasks.put((episode, future))
+        return future
 
     def close(self) -> None:
         """Wait for what is under way and end the thread."""
-        self._executor.shutdown()
+        self._tasks.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            episode, future = task
+            try:
+                future.set_result(episode_digests(self._layout, episode))
+            except Exception as error:
+                future.set_exception(error)

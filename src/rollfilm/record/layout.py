@@ -6,6 +6,8 @@
 runs also ``segments/traj_000012.h5`` and the like, one file a format and episode.
 """
 
+import glob
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,6 +75,11 @@ class Layout:
         return self.root / "states"
 
     @property
+    def clips(self) -> Path:
+        """The folder of videos of all worlds that were cut into pieces."""
+        return self.root / "clips"
+
+    @property
     def segments(self) -> Path:
         """The folder of finished trajectories that have not been put together yet."""
         return self.root / "segments"
@@ -127,9 +134,9 @@ class Layout:
         """A few pixels of every frame of an episode, as they were before they were encoded."""
         return self.fingerprints / f"episode_{episode:06d}.bin"
 
-    def trajectory(self, obs_mode: str, control_mode: str, backend: str) -> Path:
-        """The trajectories of all episodes; the json lies beside it."""
-        return self.root / f"trajectory.{obs_mode}.{control_mode}.{backend}.h5"
+    def trajectory(self, obs_mode: str, control_mode: str, backend: str, name: str | None = None) -> Path:
+        """The trajectories of all episodes, under a ``name`` if one was chosen; the json lies beside it."""
+        return self.root / f"{name or f'trajectory.{obs_mode}.{control_mode}.{backend}'}.h5"
 
     def recorded_files(self) -> Iterator[Path]:
         """The files of a recording that are there, whole or not."""
@@ -140,9 +147,12 @@ class Layout:
         if self.page.is_file() and not self.has_foreign_page():
             yield self.page
         for pattern in (
+            *self._named_trajectory(),
             "trajectory.*.h5",
             "trajectory.*.json",
             "trajectory.*" + PARTIAL_SUFFIX,
+            "clips/*.mp4",
+            "clips/*.mp4" + PARTIAL_SUFFIX,
             "index.html" + PARTIAL_SUFFIX,
             *_EPISODE_FILES,
             *(pattern + PARTIAL_SUFFIX for pattern in _EPISODE_FILES),
@@ -229,7 +239,7 @@ class Layout:
         lerobot = [folder for root in (self.lerobot, self._partial(self.lerobot)) for folder in (root, *root.glob("**/"))]
         deepest_first = sorted(lerobot, key=lambda folder: len(folder.parts), reverse=True)
         of_cameras = (*self.videos.glob("*/"), *self.posters.glob("*/"))
-        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints, self.states, *deepest_first):
+        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints, self.states, self.clips, *deepest_first):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
@@ -255,6 +265,17 @@ class Layout:
         """Delete the files of one episode."""
         for path in self.episode_files(episode):
             path.unlink(missing_ok=True)
+
+    def _named_trajectory(self) -> list[str]:
+        """The files of trajectories that were given a name, which stands in the manifest alone."""
+        try:
+            name = json.loads(self.manifest.read_text())["files"]["trajectory"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return []
+        if not isinstance(name, str) or name.startswith("trajectory.") or Path(name).name != name:
+            return []
+        names = (name, str(Path(name).with_suffix(".json")))
+        return [glob.escape(one) + suffix for one in names for suffix in ("", PARTIAL_SUFFIX)]
 
     @staticmethod
     def _partial(path: Path) -> Path:

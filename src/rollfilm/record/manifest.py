@@ -111,7 +111,7 @@ class Manifest:
         self._layout = layout
         self._started = _now()
         self._options = options
-        trajectory = layout.trajectory(env.obs_mode, env.control_mode, env.engine).name
+        trajectory = layout.trajectory(env.obs_mode, env.control_mode, env.engine, options.trajectory_name).name
         self._content = {
             "task": env.task,
             "env_id": env.env_id,
@@ -141,6 +141,7 @@ class Manifest:
                 "states": "states/episode_<episode>.h5" if options.stores_states(env.scene) else None,
             },
             "formats": list(options.formats),
+            "record_rewards": options.record_rewards,
             "instruction": env.instruction,
             "source_type": options.source_type,
             "source_desc": options.source_desc,

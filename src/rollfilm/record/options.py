@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
 from rollfilm.errors import InvalidArgumentError
@@ -40,6 +41,8 @@ class RecorderOptions:
         buffered_steps: how many control steps of frames may wait for the encoders before the loop does.
         seed: of the run, for the record.
         command: what was typed, for the record.
+        trajectory_name: of ManiSkill's files, in the place of ``trajectory.<obs mode>.<control mode>.<engine>``.
+        record_rewards: whether they hold rewards.
         source_type, source_desc: where the actions come from, for ManiSkill's json.
 
     Raises:
@@ -60,6 +63,8 @@ class RecorderOptions:
     buffered_steps: int = 3
     seed: int | None = None
     command: str | None = None
+    trajectory_name: str | None = None
+    record_rewards: bool = True
     source_type: str | None = None
     source_desc: str | None = None
 
@@ -76,7 +81,9 @@ class RecorderOptions:
             raise InvalidArgumentError(
                 f"buffered_steps {self.buffered_steps} and encoder_threads {self.encoder_threads} were asked for; both are at least 1"
             )
-
+        name = self.trajectory_name
+        if name is not None and (not name or Path(name).name != name):
+            raise InvalidArgumentError(f"trajectory_name={name!r} was asked for; give the name of a file, without a folder")
         object.__setattr__(self, "formats", checked_formats(self.formats))
 
     def frame_rate(self, control_frequency_hz: float) -> Fraction:

@@ -80,6 +80,9 @@ class Recording:
     @property
     def trajectory_file(self) -> Path:
         """ManiSkill's file of all episodes, whether it is there or not."""
+        name = self.manifest.get("files", {}).get("trajectory")
+        if isinstance(name, str):
+            return self.layout.root / name
         return self.layout.trajectory(self.manifest["obs_mode"], self.manifest["control_mode"], self.manifest["engine"])
 
     def episode(self, index: int) -> dict[str, Any]:

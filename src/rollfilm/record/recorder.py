@@ -66,6 +66,7 @@ class Recorder:
         has_begun: whether there was an episode.
         num_pictures: pictures recorded so far, kept or not.
         num_kept: episodes that stay, of those whose files are whole.
+        num_ended: episodes that have ended, kept or not.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Recorder:
         self.timings = {"encode": 0.0, "write": 0.0}
         self.num_pictures = 0
         self.num_kept = 0
+        self.num_ended = 0
         self._check_cameras()
         self._may_defer = self._options.may_defer(env.scene)  # says what is wrong before anything is made
         self._camerawork: Camerawork | None = None
@@ -99,7 +101,7 @@ class Recorder:
             self._digester = EpisodeDigester(self._layout)
             self._pool = EncoderPool(self._options.encoder_threads)
             self._deferred = DeferredEpisodes(self._layout.root, env.num_envs)
-            self._overview = self._open_overview() if self._options.has_overview else None
+            self._overview = self._open_overview(self._layout.overview) if self._options.has_overview else None
             self._sinks = [*self._make_sinks(), *extra_sinks]
         except BaseException:
             self._undo()
@@ -273,7 +275,7 @@ class Recorder:
         if self._sizes and not self._online_sizes:
             raise InvalidArgumentError("a video of all worlds needs pictures of every state, and video_when='after' renders none")
         if self._overview is None and self._sizes:
-            self._overview = self._open_overview()
+            self._overview = self._open_overview(self._new_clip())
             with timed(self.timings, "encode"):
                 slot = self._ring.take(frames)
             self._overview.add(slot)
@@ -284,6 +286,11 @@ class Recorder:
         if self._overview is not None:
             self._clips.append(self._overview.discard() if path is None else self._overview.finish(path))
             self._overview = None
+
+    @property
+    def has_clip(self) -> bool:
+        """Whether a video of all worlds is in the making."""
+        return self._overview is not None
 
     @property
     def clip_frames(self) -> int:
@@ -396,10 +403,18 @@ class Recorder:
         if missing:
             raise RecordingError(f"frames came without camera {missing[0]!r}; there are {', '.join(state.frames)}")
 
-    def _open_overview(self) -> OverviewVideo:
+    def _new_clip(self) -> Path:
+        """A name for a clip while it is made: several may be."""
+        try:
+            self._layout.clips.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f"cannot make the folder {self._layout.clips}: {error.strerror or error}") from error
+        return self._layout.clips / f"clip_{len(self._clips):06d}.mp4"
+
+    def _open_overview(self, path: Path) -> OverviewVideo:
         camera, (height, width) = next(iter(self._sizes.items()))
         shape = (self._env.num_envs, height, width)
-        return OverviewVideo(self._layout.overview, self._pool, camera, shape, self.frame_rate, self._options.video)
+        return OverviewVideo(path, self._pool, camera, shape, self.frame_rate, self._options.video)
 
     def _take(self, batch: StepBatch, worlds: Sequence[int] | None) -> FrameSlot:
         slot = self._ring.take(batch.state.frames, worlds)
@@ -439,10 +454,6 @@ class Recorder:
         """Append a step; whether the episode ends with it."""
         track = self._tracks[world]
         track.count(batch)
-        if track.success is None and self._options.keep == "success":
-            raise InvalidArgumentError(
-                'keep="success" needs to know what succeeded, and infos["success"] does not say; give keep="all" or a function'
-            )
         track.missing_at_end = batch.missing_of(world)
         if batch.elapsed_steps is not None and int(batch.elapsed_steps[world]) != track.steps:
             raise RecordingError(
@@ -458,8 +469,13 @@ class Recorder:
     def _end(self, world: int, ended: Ended, error: str | None = None, *, keep: bool = True) -> None:
         track = self._tracks[world]
         outcome = track.outcome(ended, error)
+        if keep and outcome.complete and outcome.success is None and self._options.keep == "success":
+            raise InvalidArgumentError(
+                'keep="success" needs to know what succeeded, and infos["success"] does not say; give keep="all" or a function'
+            )
         keep = keep and ended != "failed" and self._options.keeps(track.episode, outcome)
         del self._tracks[world]
+        self.num_ended += 1
         notes = {"missing_at_end": list(track.missing_at_end)} if track.missing_at_end else {}
         ended_episode = self._last_ended[world] = EndedEpisode(track.episode, outcome, keep, [], notes)
         if outcome.complete:

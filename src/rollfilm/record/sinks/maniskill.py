@@ -41,6 +41,8 @@ class TrajectoryInfo:
     Attributes:
         env_id, env_kwargs, max_episode_steps: how the environment is made.
         obs_mode, control_mode, backend: ManiSkill's names, parts of the file's name.
+        name: of the files, in the place of one made of those.
+        rewards: whether they are written.
         source_type, source_desc: where the actions come from, None to say nothing.
     """
 
@@ -50,6 +52,8 @@ class TrajectoryInfo:
     obs_mode: str
     control_mode: str
     backend: str
+    name: str | None = None
+    rewards: bool = True
     source_type: str | None = None
     source_desc: str | None = None
 
@@ -63,6 +67,8 @@ class TrajectoryInfo:
             obs_mode=manifest["obs_mode"],
             control_mode=manifest["control_mode"],
             backend=manifest["engine"],
+            name=manifest["files"]["trajectory"].removesuffix(".h5") if (manifest.get("files") or {}).get("trajectory") else None,
+            rewards=manifest.get("record_rewards", True),
             source_type=manifest.get("source_type"),
             source_desc=manifest.get("source_desc"),
         )
@@ -109,8 +115,9 @@ class ManiSkillSink:
         leaves = flatten(row.action, "actions") | {
             "terminated": np.asarray(row.terminated, bool),
             "truncated": np.asarray(row.truncated, bool),
-            "rewards": np.asarray(row.reward, np.float32),
         }
+        if self._info.rewards:
+            leaves["rewards"] = np.asarray(row.reward, np.float32)
         rows = self._open[episode.world]
         rows.fail = row.fail
         for name, said in (("success", row.success), ("fail", row.fail)):
@@ -182,7 +189,7 @@ def assemble_trajectories(layout: Layout, info: TrajectoryInfo) -> Path:
     Raises:
         RecordingError: a file cannot be read or written. The episodes' own files stay where they are.
     """
-    path = layout.trajectory(info.obs_mode, info.control_mode, info.backend)
+    path = layout.trajectory(info.obs_mode, info.control_mode, info.backend, info.name)
     episodes = []
     segments = sorted(layout.segments.glob("traj_*.h5"))
     with naming(path), whole_or_not_there(path) as partial, writing_hdf5(partial) as file:
