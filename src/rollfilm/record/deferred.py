@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rollfilm.errors import RecordingError
 from rollfilm.record.batch import StateBatch, StepBatch
-from rollfilm.record.batch_spool import BatchSpool
+from rollfilm.record.batch_spool import BatchSpool, LeafPath
 from rollfilm.record.looks_log import LooksLog
 from rollfilm.record.ring import FrameRing, FrameSlot
 from rollfilm.record.sink import Episode, Sink, StateRow, StepRow
@@ -24,9 +24,6 @@ __all__ = ["Camerawork", "DeferredEpisodes"]
 #: Pixels of all cameras that are filmed at once, and how many states that may be.
 _PIXELS_AT_ONCE = 1 << 21
 _FEWEST, _MOST = 4, 64
-
-#: Where a leaf belongs: ``("obs", "rgb", "front")``.
-LeafPath = tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -58,8 +55,8 @@ class DeferredEpisodes:
 
     folder: Path
     num_worlds: int
-    _states: BatchSpool[LeafPath] = field(init=False)
-    _steps: BatchSpool[LeafPath] = field(init=False)
+    _states: BatchSpool = field(init=False)
+    _steps: BatchSpool = field(init=False)
     _looks: dict[int, LooksLog] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,7 +89,7 @@ class DeferredEpisodes:
         }
         leaves["success",] = self._answers(batch.success, batch.success_known)
         leaves["fail",] = self._answers(batch.fail, batch.fail_known)
-        self._steps.append(np.asarray(worlds), leaves)
+        self._steps.append(worlds, leaves)
         final = () if batch.final is None else batch.final.worlds
         self._append_state([world for world in worlds if world not in final], batch.state)
         if batch.final is not None:
@@ -149,11 +146,12 @@ class DeferredEpisodes:
             )
         if state.looks is not None:
             for world in worlds:
-                self._looks[world].append(self._states.count(world), state.looks[world])
+                if (log := self._looks[world]).last is not state.looks[world]:
+                    log.append(self._states.count(world), state.looks[world])
         leaves = _leaves(state.observation, ("obs",)) | _leaves(state.env_states, ("env_states",))
         leaves |= _leaves(state.scene_state, ("scene_state",))
         leaves["scene_state", "state_count"] = np.full(self.num_worlds, state.state_count, np.int64)
-        self._states.append(np.asarray(worlds), leaves)
+        self._states.append(worlds, leaves)
 
     def _filmed(self, world: int, camerawork: Camerawork) -> Iterator[tuple[StateRow, FrameSlot, int]]:
         """The states of an episode in order, without pictures; the buffer that holds those, and the place there."""

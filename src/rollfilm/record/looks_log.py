@@ -18,12 +18,16 @@ class LooksLog:
 
     Args:
         folder: where lines go that do not fit into memory.
+
+    Attributes:
+        num_changes: how many there were so far.
+        last: the looks of the frame that was appended last.
     """
 
     def __init__(self, folder: Path) -> None:
         self.num_changes = 0
         self._folder = folder
-        self._last: WorldLooks | None = None
+        self.last: WorldLooks | None = None
         self._file: tempfile.SpooledTemporaryFile[bytes] | None = None
 
     def append(self, frame: int, looks: WorldLooks | None) -> None:
@@ -32,9 +36,9 @@ class LooksLog:
         Raises:
             RecordingError: no room on the disk.
         """
-        if looks is self._last:
+        if looks is self.last:
             return
-        self._last = looks
+        self.last = looks
         self.num_changes += 1
         try:
             if self._file is None:

@@ -526,7 +526,7 @@ class Recorder:
         error = ended.error or ended.digests.exception()
         if error is not None:
             ended.outcome, ended.keep = replace(ended.outcome, ended="failed", error=str(error)), False
-        if not ended.keep:
+        if not ended.keep and ended.receipts:  # without them nobody has begun a file
             self._layout.remove_episode(ended.episode.index)
         files: dict[str, Any] = {}
         if ended.keep:
