@@ -4,18 +4,25 @@ What is computed is what ``texture`` computes for one place, and says there.
 """
 
 _FILTER = """
+#if defined(__AVX512BW__) || defined(__AVX2__)
 #if defined(__AVX512BW__)
     typedef short raw_shorts __attribute__((vector_size(64)));
+    const auto pairs_of = [](raw_shorts a, raw_shorts b) { return __builtin_ia32_pmaddwd512(a, b); };
+#else
+    typedef short raw_shorts __attribute__((vector_size(32)));
+    const auto pairs_of = [](raw_shorts a, raw_shorts b) { return __builtin_ia32_pmaddwd256(a, b); };
+#endif
     // of each lane the upper and the lower half times those of another, signed, and both added
-    const auto of_halves = [](words a, words b) {
-        raw_shorts from[LANES / 16], other[LANES / 16];
+    const auto of_halves = [&](words a, words b) {
+        const int parts = sizeof(words) / sizeof(raw_shorts);
+        raw_shorts from[parts], other[parts];
         __builtin_memcpy(from, &a, sizeof(a));
         __builtin_memcpy(other, &b, sizeof(b));
-        raw_ints times[LANES / 16];
-        for (int i = 0; i < LANES / 16; ++i)
-            times[i] = __builtin_ia32_pmaddwd512(from[i], other[i]);
         words done;
-        __builtin_memcpy(&done, times, sizeof(done));
+        for (int i = 0; i < parts; ++i) {
+            const auto times = pairs_of(from[i], other[i]);
+            __builtin_memcpy((char*)&done + i * sizeof(times), &times, sizeof(times));
+        }
         return done;
     };
 #else
@@ -51,6 +58,6 @@ _FILTER = """
 """
 
 
-def filtering(lanes: int) -> str:
+def filtering(lanes: int | str) -> str:
     """The text that filters texels at that many places, after ``vectors`` and ``gathers``."""
     return _FILTER.replace("LANES", str(lanes))

@@ -2,8 +2,8 @@
 
 In axes of which two lie in the plane and the third, z, is its normal, all its points have the same z from the camera and the same normal,
 so that most of what ``light`` and ``texture`` compute for any surface is the same all over a view. It is worked out once a view; a point
-does the rest. A vector of 64 is four registers of AVX-512 and every line four instructions that do not wait for each other: the longer
-chains of instructions become, the fewer of them a processor has in sight at once.
+does the rest. A vector is several registers, every line several instructions that do not wait for each other: the longer chains of
+instructions become, the fewer of them a processor has in sight at once.
 """
 
 from functools import cache
@@ -144,8 +144,10 @@ _POINTS = """
         }
         return product;
     };
-    const floats lane = {LANES};
-    const floats place_x = (float)x + lane, place_y = (float)y + 0.5f, from_eye = one(height);
+    wp::vec_t<192, wp::float32> colors;
+    static const float middle[64] = {MIDDLES};
+    for (int first = 0; first < count; first += ROLLFILM_WIDE) {
+    const floats place_x = (float)x + *(const loose*)(middle + first), place_y = (float)y + 0.5f, from_eye = one(height);
     const Way step = three(step_x), start = three(corner), down = three(step_y);
     const Way row = {fused(down.x, place_y, start.x), fused(down.y, place_y, start.y), fused(down.z, place_y, start.z)};
     // never infinite: what is computed beside the plane is thrown away, but addresses come of it
@@ -200,14 +202,14 @@ _ADD_SPOT = """
 """
 # OpenGL cuts what a light with shadows adds at 1 (``light.shadowed_lighting``)
 _SHARE_FAR = """
-        const floats share = ((const loose*)shares.c)[NUMBER];
+        const floats share = *(const loose*)(shares.c + 64 * NUMBER + first);
         const Way lit = three(lit_r_LIGHT);
         total.x = fused(share, least(fused(shine.x, highlight, lit.x), 1.0f), total.x);
         total.y = fused(share, least(fused(shine.y, highlight, lit.y), 1.0f), total.y);
         total.z = fused(share, least(fused(shine.z, highlight, lit.z), 1.0f), total.z);
 """
 _SHARE_SPOT = """
-        const floats share = ((const loose*)shares.c)[NUMBER];
+        const floats share = *(const loose*)(shares.c + 64 * NUMBER + first);
         total.x = fused(share, least(strength * fused(shine.x, highlight, fused(lit.x, facing, ambient.x)), 1.0f), total.x);
         total.y = fused(share, least(strength * fused(shine.y, highlight, fused(lit.y, facing, ambient.y)), 1.0f), total.y);
         total.z = fused(share, least(strength * fused(shine.z, highlight, fused(lit.z, facing, ambient.z)), 1.0f), total.z);
@@ -216,11 +218,10 @@ _CUT = """
     total = Way {least(total.x, 1.0f), least(total.y, 1.0f), least(total.z, 1.0f)};
 """
 _OUT = """
-    wp::vec_t<192, wp::float32> colors;
-    loose* const out = (loose*)colors.c;
-    out[0] = total.x;
-    out[1] = total.y;
-    out[2] = total.z;
+    *(loose*)(colors.c + first) = total.x;
+    *(loose*)(colors.c + 64 + first) = total.y;
+    *(loose*)(colors.c + 128 + first) = total.z;
+    }
     return colors;
 """
 
@@ -285,19 +286,17 @@ def ground_shading(features: Features) -> GroundShading:
     ChunkOfShares = wp.types.vector(length=64 * max(len(features.shadows), 1), dtype=wp.float32)
     order = f"    enum {{ {', '.join(names)} }};\n"
     # what each light adds is cut at 1 where there are shadows, else the sum of all
-    texture = (
-        gathers(64) + filtering(64) + PLANE_TEXTURE.replace("BRIGHTEST", "1.0e30f" if features.shadows else "1.0f")
-        if features.textures
-        else ""
-    )
+    wide = "ROLLFILM_WIDE"
+    texture = PLANE_TEXTURE.replace("BRIGHTEST", "1.0e30f" if features.shadows else "1.0f")
+    texture = gathers(wide) + filtering(wide) + texture if features.textures else ""
 
     @wp.func_native(order + _making(features).replace("COUNT", str(len(names))))
     def make_ground(scene: SceneData, world: WorldData, eye: Eye, plane: Plane, surface: Surface) -> Ground:  # pyright: ignore[reportInvalidTypeForm]
         """What all points of a plane share that a view sees."""
 
-    points = _POINTS.replace("LANES", ", ".join(f"{i}.5f" for i in range(64)))
+    points = _POINTS.replace("MIDDLES", ", ".join(f"{i}.5f" for i in range(64)))
 
-    @wp.func_native(vectors(64) + order + points + _lighting(features) + texture + _OUT)
+    @wp.func_native(vectors(wide) + order + points + _lighting(features) + texture + _OUT)
     def ground_chunk(
         scene: SceneData,
         ground: Ground,  # pyright: ignore[reportInvalidTypeForm]

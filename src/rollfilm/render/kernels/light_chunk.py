@@ -1,7 +1,7 @@
-"""Lighting for a CPU: 64 points of surfaces side by side.
+"""Lighting for a CPU: many points of surfaces side by side.
 
-The lighting of a point is one chain of some 280 cycles, of which a processor holds hardly two at a time. A vector of 64 is four registers
-of AVX-512, whose chains go on in turns. What is computed is what ``light`` computes for a point, but for rounding. It is C++ over clang's
+The lighting of a point is one chain of some 280 cycles, of which a processor holds hardly two at a time. A vector is several registers,
+whose chains go on in turns. What is computed is what ``light`` computes for a point, but for rounding. It is C++ over clang's
 vectors, as in ``raster_many``.
 """
 
@@ -24,10 +24,12 @@ ChunkOfColors = wp.types.vector(length=192, dtype=wp.float32)
 _SURFACE_POINTS = """
     const int w = eye.world;
     const Way corner = all(eye.corner), step_x = all(eye.step_x), step_y = all(eye.step_y);
-    const loose* const point = (const loose*)points.c;
-    const Way facing = {point[0], point[1], point[2]};
-    const floats depth = point[3], red = point[4], green = point[5], blue = point[6], emission = point[7], shiny = point[8];
-    const floats exponent = point[9], u = *(const loose*)place_x.c, v = *(const loose*)place_y.c;
+    wp::vec_t<192, wp::float32> colors;
+    for (int first = 0; first < count; first += ROLLFILM_WIDE) {
+    const auto point = [&](int number) { return *(const loose*)(points.c + 64 * number + first); };
+    const Way facing = {point(0), point(1), point(2)};
+    const floats depth = point(3), red = point(4), green = point(5), blue = point(6), emission = point(7), shiny = point(8);
+    const floats exponent = point(9), u = *(const loose*)(place_x.c + first), v = *(const loose*)(place_y.c + first);
     const Way ray = {
         fused(step_x.x, u, fused(step_y.x, v, corner.x)),
         fused(step_x.y, u, fused(step_y.y, v, corner.y)),
@@ -111,7 +113,7 @@ _DULL = """
 _GLOW = "total = Way {emission * red + lit.x, emission * green + lit.y, emission * blue + lit.z};"
 _ADD = "total = Way {total.x + lit.x, total.y + lit.y, total.z + lit.z};"
 _ADD_SHARE = """
-        const floats share = ((const loose*)shares.c)[NUMBER];
+        const floats share = *(const loose*)(shares.c + 64 * NUMBER + first);
         total = Way {
             total.x + share * least(lit.x, 1.0f), total.y + share * least(lit.y, 1.0f), total.z + share * least(lit.z, 1.0f),
         };
@@ -120,11 +122,10 @@ _CUT = """
     total = Way {least(total.x, 1.0f), least(total.y, 1.0f), least(total.z, 1.0f)};
 """
 _OUT = """
-    wp::vec_t<192, wp::float32> colors;
-    loose* const out = (loose*)colors.c;
-    out[0] = total.x;
-    out[1] = total.y;
-    out[2] = total.z;
+    *(loose*)(colors.c + first) = total.x;
+    *(loose*)(colors.c + 64 + first) = total.y;
+    *(loose*)(colors.c + 128 + first) = total.z;
+    }
     return colors;
 """
 
@@ -174,7 +175,7 @@ def chunk_lighting(features: Features) -> wp.Function:
     Its last argument are the shares of lights that cast shadows, light by light; without such lights they are not looked at.
     """
     of = {"place": _FLAT_PLACE if features.flat else _PLACE, "unit": _FLAT_UNIT if features.flat else _UNIT}
-    on_surfaces = _filled(vectors(64) + _SURFACE_POINTS + _all_lights(features), **of) + _OUT
+    on_surfaces = _filled(vectors("ROLLFILM_WIDE") + _SURFACE_POINTS + _all_lights(features), **of) + _OUT
     ChunkOfShares = wp.types.vector(length=64 * max(len(features.shadows), 1), dtype=wp.float32)
 
     @wp.func_native(on_surfaces)
@@ -185,8 +186,9 @@ def chunk_lighting(features: Features) -> wp.Function:
         place_x: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
         place_y: ChunkOfFloats,  # pyright: ignore[reportInvalidTypeForm]
         points: ChunkOfPoints,  # pyright: ignore[reportInvalidTypeForm]
+        count: int,
         shares: ChunkOfShares,  # pyright: ignore[reportInvalidTypeForm]
     ) -> ChunkOfColors:  # pyright: ignore[reportInvalidTypeForm]
-        """64 points where rays through places of the picture meet surfaces."""
+        """``count`` points where rays through places of the picture meet surfaces."""
 
     return light_surfaces

@@ -358,9 +358,9 @@ def chunk_shading(features: Features) -> ChunkShading:
                     depth[j] = points[3 * ROW_CHUNK + j]
                     j += 1
                 shares = shares_of_chunk(scene, world, eye, depth, normal_x, normal_y, normal_z, place_x, place_y, full, 0)
-                lit = light_surfaces(scene, world, eye, place_x, place_y, points, shares)
+                lit = light_surfaces(scene, world, eye, place_x, place_y, points, full, shares)
             else:
-                lit = light_surfaces(scene, world, eye, place_x, place_y, points, ChunkOfFloats())
+                lit = light_surfaces(scene, world, eye, place_x, place_y, points, full, ChunkOfFloats())
             j = int(0)
             while j < full:
                 red[j] = lit[j]
