@@ -10,7 +10,7 @@ import warp as wp
 from rollfilm.render import limits
 from rollfilm.render.batch import KEY_BYTES, ViewSize
 from rollfilm.render.kernels.batch import CLUSTER, SEGMENTS
-from rollfilm.render.kernels.lamps import LAMP
+from rollfilm.render.kernels.lamps import LAMP, lamps_of_view
 from rollfilm.render.kernels.outlook import Outlook
 from rollfilm.render.kernels.types import CLUSTER_SIZE, Lens
 
@@ -83,7 +83,7 @@ def plan_buffers(
     others = {
         "visibility": ((most_pixels,), wp.uint64),
         "outlooks": ((most_views,), Outlook),
-        "lamps": ((most_views, LAMP * max(1, num_lights)), float),
+        "lamps": ((most_views, LAMP * lamps_of_view(num_lights)), float),
     }
     return GpuBuffers(tuple(chunks), tuple(columns), lists, others)
 

@@ -24,6 +24,11 @@ from rollfilm.render.kernels.types import SceneData, WorldData
 LAMP = 20
 
 
+def lamps_of_view(lights: int) -> int:
+    """Lamps that a view has room for: its lights in the world's axes, then those and the headlight in the ground's (``ground``)."""
+    return 2 * lights + 1
+
+
 @wp.func
 def vector_at(lamps: Any, at: int):
     """Three numbers in a row."""
@@ -54,7 +59,7 @@ def store_lamps(scene: SceneData, world: WorldData, w: int, camera_position: wp.
 
 
 _LOAD = """
-    const char* const from = (const char*)lamps.data + row * (size_t)lamps.strides[0];
+    const char* const from = (const char*)lamps.data + row * (size_t)lamps.strides[0] + 4 * FIRST;
 #if defined(__CUDA_ARCH__)
     // sixteen bytes at a time
     wp::vec_t<NUMBERS, float> all;
@@ -73,16 +78,16 @@ _LOAD = """
 
 
 @cache
-def lamp_loading(lights: int) -> wp.Function:
-    """The function that reads the lamps of a row."""
-    numbers = LAMP * max(1, lights)
+def lamp_loading(first: int, count: int) -> wp.Function:
+    """The function that reads ``count`` lamps of a row, from number ``first`` on."""
+    numbers = LAMP * max(1, count)
     Lamps = wp.types.vector(length=numbers, dtype=wp.float32)
 
-    snippet = _LOAD.replace("NUMBERS", str(numbers))
+    snippet = _LOAD.replace("NUMBERS", str(numbers)).replace("FIRST", str(LAMP * first))
 
     @wp.func_native(snippet)
     def load_lamps(lamps: wp.array2d(dtype=float), row: int) -> Lamps:
-        """All numbers of a row."""
+        """All numbers of those lamps."""
 
     return load_lamps
 

@@ -5,7 +5,8 @@ from functools import cache
 import warp as wp
 
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.lamps import store_lamps
+from rollfilm.render.kernels.ground import Ground, ground_making
+from rollfilm.render.kernels.lamps import LAMP, store_lamps
 from rollfilm.render.kernels.shade import Eye, Plane, Surface, make_eye, shading, sight
 from rollfilm.render.kernels.types import SceneData, ViewBatch, WorldData, surface_key
 from rollfilm.render.kernels.veil import Horizon, make_horizon
@@ -18,6 +19,7 @@ class Outlook:
     eye: Eye
     plane: Plane
     floor: Surface  # of the plane
+    ground: Ground  # the same for pixels of a perspective camera
     horizon: Horizon
     colored: int  # 0 if it sees a plane from behind: then another kernel colours it (``composite_column``)
 
@@ -27,6 +29,7 @@ def outlook_kernel(features: Features):
     """The kernel that works out what all pixels of a view share, for these features."""
     load_surface, _ = shading(features, hardware=True)
     make_plane = sight(features).make_plane
+    make_ground = ground_making(features)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True})
     def look(
@@ -47,10 +50,16 @@ def outlook_kernel(features: Features):
         outlook.colored = 1
         if wp.static(features.haze or features.fog):
             outlook.horizon = make_horizon(scene, world, outlook.eye)
+        lights = scene.light_spot.shape[0]
         if wp.static(features.planes > 0):
             outlook.plane = make_plane(scene, world, outlook.eye, scene.plane[0])
             if wp.static(features.rgb):
                 outlook.floor = load_surface(scene, world, outlook.eye, surface_key(outlook.plane.geom, 0))
+                if wp.static(not features.flat):
+                    if outlook.plane.seen == 1:
+                        outlook.ground = make_ground(
+                            scene, world, outlook.eye, outlook.plane, outlook.floor, outlook.horizon, lamps, row, wp.static(LAMP) * lights
+                        )
             for p in range(scene.plane.shape[0]):
                 seen = make_plane(scene, world, outlook.eye, scene.plane[p])
                 if seen.seen == -1:

@@ -516,10 +516,16 @@ def sight(features: Features) -> Sight:
     return Sight(make_plane, plane_key, surface_spot, make_point)
 
 
-@wp.func
-def to_byte(value: float):
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    // a GPU converts at a quarter of the speed at which it adds: whole numbers stand in the last bits beside 2^23
+    return __float_as_int(__fadd_rd(__fmaf_rn(__saturatef(value), 255.0f, 0.5f), 8388608.0f)) & 255;
+#else
+    return (int)(wp::clamp(value, 0.0f, 1.0f) * 255.0f + 0.5f);
+#endif
+""")
+def to_byte(value: float) -> int:
     """0 to 1 as the nearest of 256 values, as OpenGL rounds."""
-    return int(wp.clamp(value, 0.0, 1.0) * 255.0 + 0.5)
 
 
 @wp.func

@@ -11,14 +11,29 @@ import warp as wp
 
 from rollfilm.render.kernels.batch import PIXELS, SEGMENTS, WorkLists
 from rollfilm.render.kernels.features import Features
+from rollfilm.render.kernels.ground import Ground, ground_depth, ground_lamps, ground_lighting, ground_texture
 from rollfilm.render.kernels.lamps import lamp_lighting, lamp_loading
 from rollfilm.render.kernels.light import no_brighter
 from rollfilm.render.kernels.measure import measuring
 from rollfilm.render.kernels.outlook import Outlook
-from rollfilm.render.kernels.shade import Eye, Surface, pixel_ray, seen_depth, seen_id, shading, sight, store_color
+from rollfilm.render.kernels.power import fused_dot, fused_sum, reciprocal_root
+from rollfilm.render.kernels.shade import Eye, Surface, ray_at, seen_depth, seen_id, shading, sight, store_color
 from rollfilm.render.kernels.shade_pixel import BLOCK, surface_shading
 from rollfilm.render.kernels.shadow_share import point_shares
-from rollfilm.render.kernels.types import EMPTY_KEY, Pictures, SceneData, ViewBatch, WorldData, clear_key, key_at, key_geom
+from rollfilm.render.kernels.types import (
+    Pictures,
+    SceneData,
+    ViewBatch,
+    WorldData,
+    clear_key,
+    depth_key,
+    is_empty,
+    kept_inverse_depth,
+    key_at,
+    key_geom,
+    layer,
+    surface_key,
+)
 from rollfilm.render.kernels.veil import clear_of_haze, veiling
 
 #: Blocks that share a multiprocessor: 128 registers a thread. More blocks were slower, fewer too (H200).
@@ -61,7 +76,7 @@ def ground_kernel(features: Features):
     """The kernel that goes over all pixels, for these features."""
     load_surface, background = shading(features, hardware=True)
     light = lamp_lighting(features)
-    load_lamps = lamp_loading(len(features.lights))
+    load_lamps = lamp_loading(0, len(features.lights))
     _, paint = surface_shading(features, hardware=True)
     measure = measuring(features)
     veil = veiling(features, hardware=True)
@@ -70,6 +85,13 @@ def ground_kernel(features: Features):
     if shadows:
         shares_of_point = point_shares(features, on_plane=True)
     lists_meshes = features.rgb or features.normals
+    # the ground is what nearly all planes are: the first of a perspective view
+    has_ground = features.rgb and features.planes > 0 and not features.flat
+    if has_ground:
+        light_ground = ground_lighting(features)
+        load_ground_lamps = lamp_loading(len(features.lights), ground_lamps(features))
+    keys_matter = features.planes > 1 or features.depth or features.segmentation or features.measured
+    shades_others = features.planes > 1 or features.flat or features.cubes
 
     @wp.func
     def shade_plane(scene: SceneData, world: WorldData, lamps: Any, eye: Eye, floor: Surface, ray: wp.vec3, depth: float):
@@ -83,6 +105,23 @@ def ground_kernel(features: Features):
         if wp.static(features.textures):
             if floor.textured == 1:
                 color = paint(scene, floor, surface_spot(eye, floor, ray, depth), color)
+        return color
+
+    @wp.func
+    def shade_first(
+        scene: SceneData, world: WorldData, lamps: Any, eye: Eye, ground: Ground, floor: Surface, ray: wp.vec3, way: wp.vec3, depth: float
+    ):
+        """Red, green and blue of the ground at a pixel, 0 to 1; ``way`` is its ray in the ground's axes."""
+        position = wp.vec3(depth * way[0], depth * way[1], -ground.height)
+        sight = way * reciprocal_root(fused_dot(way, way))
+        if wp.static(shadows > 0):
+            shares = shares_of_point(scene, world, eye, depth, floor.facet, ray)
+            color = light_ground(ground, lamps, position, sight, shares)
+        else:
+            color = light_ground(ground, lamps, position, sight)
+        if wp.static(features.textures):
+            if floor.textured == 1:
+                color = wp.cw_mul(color, ground_texture(ground, floor.unit, position[0], position[1], depth))
         return color
 
     # approximate division and square root: far below what a byte of color shows
@@ -109,20 +148,34 @@ def ground_kernel(features: Features):
         eye = outlook.eye
         plane = outlook.plane
         floor = outlook.floor
-        horizon = outlook.horizon
+        ground = outlook.ground
         colored = outlook.colored == 1
+        listed = bool(lists_meshes) and (colored or wp.static(features.normals))
+        place_x = float(x) + 0.5
+        place_y = float(first) + 0.5
+        start = fused_sum(ground.corner, ground.step_x, place_x)
+        nearer = layer(plane.geom)
+        mark = surface_key(plane.geom, 0)
         meshes = int(0)
         count = wp.min(rows, batch.height - first)
-        next = key_at(vis, row, first * batch.width + x)
+        pixel = first * batch.width + x
+        next = key_at(vis, row, pixel)
         for k in range(count):
-            y = first + k
-            pixel = y * batch.width + x
-            ray = pixel_ray(eye, x, y)
+            ray = ray_at(eye, place_x, place_y)
             drawn = next
             if k + 1 < count:
                 next = key_at(vis, row, pixel + batch.width)  # asked for while this one is shaded
             key = drawn
-            if wp.static(features.planes > 0):
+            on_ground = bool(False)
+            inverse_depth = float(0.0)
+            if wp.static(has_ground):
+                inverse_depth = ground_depth(scene, plane, ray) * nearer
+                if inverse_depth > 0.0:
+                    fresh = depth_key(inverse_depth) | mark
+                    on_ground = fresh < drawn
+                    if wp.static(keys_matter):
+                        key = wp.min(key, fresh)
+            elif wp.static(features.planes > 0):
                 if plane.seen != 0:
                     key = wp.min(key, plane_key(scene, plane, ray))
             if wp.static(features.planes > 1):
@@ -130,23 +183,22 @@ def ground_kernel(features: Features):
                 for p in range(1, scene.plane.shape[0]):
                     other = make_plane(scene, world, eye, scene.plane[p])
                     if other.seen != 0:
+                        behind = key
                         key = wp.min(key, plane_key(scene, other, ray))
+                        on_ground = on_ground and key == behind
             if wp.static(features.segmentation):
                 pictures.segmentation[v, pixel] = seen_id(scene, key)
             if wp.static(features.depth):
                 pictures.depth[v, pixel] = seen_depth(key)
-            mesh = drawn != EMPTY_KEY and key == drawn
-            if wp.static(lists_meshes):
-                if mesh and (colored or wp.static(features.normals)):
-                    meshes |= 1 << k
-            if wp.static(not lists_meshes):
-                mesh = False
-            if drawn != EMPTY_KEY and (not mesh or not (colored or wp.static(features.normals))):
-                clear_key(vis, row, pixel)
-            if not mesh:
+            mesh = listed and not is_empty(drawn) and not on_ground and key == drawn
+            if mesh:
+                meshes |= 1 << k
+            else:
+                if not is_empty(drawn):
+                    clear_key(vis, row, pixel)
                 seen = floor
                 if wp.static(features.planes > 1 or (features.normals and features.planes > 0)):
-                    if key != EMPTY_KEY and (key_geom(key) != plane.geom or wp.static(not features.rgb)):
+                    if not is_empty(key) and (key_geom(key) != plane.geom or wp.static(not features.rgb)):
                         seen = load_surface(scene, world, eye, key)
                 if wp.static(features.measured):
                     measure(scene, world, eye, pictures, seen, key, ray, v, pixel)
@@ -154,17 +206,34 @@ def ground_kernel(features: Features):
                     if colored:
                         color = wp.vec3(0.0)
                         depth = float(0.0)
-                        if key == EMPTY_KEY:
-                            color = background(scene, eye, ray)
-                        else:
-                            depth = seen_depth(key)
-                            # read again for every pixel: kept, they would take registers that more threads need
-                            lamps = load_lamps(lamps_of_view, row)
-                            color = shade_plane(scene, world, lamps, eye, seen, ray, depth)
+                        clear = bool(True)
+                        rest = bool(True)
+                        if wp.static(has_ground):
+                            rest = not on_ground
+                            if wp.static(features.cubes):
+                                rest = rest or floor.cube == 1
+                            if not rest:
+                                # read again for every pixel: kept, they would take registers that more threads need
+                                lamps = load_ground_lamps(lamps_of_view, row)
+                                way = fused_sum(start, ground.step_y, place_y)
+                                depth = nearer / kept_inverse_depth(inverse_depth)
+                                color = shade_first(scene, world, lamps, eye, ground, floor, ray, way, depth)
+                                if wp.static(features.haze):
+                                    clear = clear_of_haze(ground.horizon, way, depth)
+                        if rest:
+                            if is_empty(key):
+                                color = background(scene, eye, ray)
+                            elif wp.static(shades_others):
+                                depth = seen_depth(key)
+                                color = shade_plane(scene, world, load_lamps(lamps_of_view, row), eye, seen, ray, depth)
+                            if wp.static(features.haze):
+                                clear = clear_of_haze(outlook.horizon, ray, depth)
                         if wp.static(features.haze or features.fog):
-                            if wp.static(features.fog) or not clear_of_haze(scene, horizon, ray, depth):
-                                color = veil(scene, eye, horizon, ray, depth, color)
+                            if wp.static(features.fog) or not clear:
+                                color = veil(scene, eye, outlook.horizon, ray, depth, color)
                         store_color(pictures, v, pixel, color)
+            place_y += 1.0
+            pixel += batch.width
         if wp.static(lists_meshes):
             warp = ((row * ((batch.height + rows - 1) // rows) + part) * batch.width + x) // 32
             at = row * batch.height * batch.width + first * batch.width + x

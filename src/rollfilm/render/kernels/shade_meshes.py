@@ -68,7 +68,7 @@ def mesh_kernel(features: Features):
                     color = shade_pixel(scene, world, eye, surface, ray, seen_depth(key))
                     if wp.static(features.haze or features.fog):
                         horizon = outlooks[row].horizon
-                        if wp.static(features.fog) or not clear_of_haze(scene, horizon, ray, seen_depth(key)):
+                        if wp.static(features.fog) or not clear_of_haze(horizon, ray, seen_depth(key)):
                             color = veil(scene, eye, horizon, ray, seen_depth(key), color)
                     store_color(pictures, v, pixel, color)
 

@@ -225,6 +225,12 @@ def surface_key(geom: int, triangle: int):
 
 
 @wp.func
+def is_empty(key: wp.uint64):
+    """Whether a key shows nothing: no depth that is met has all of its upper bits."""
+    return wp.uint32(key >> wp.uint64(32)) == wp.uint32(EMPTY_KEY >> wp.uint64(32))
+
+
+@wp.func
 def key_geom(key: wp.uint64):
     """The geom of a key."""
     return 16383 - int((key >> wp.uint64(22)) & wp.uint64(16383))
@@ -242,3 +248,9 @@ def key_inverse_depth(key: wp.uint64):
     bits = wp.uint32(0x0FFFFFFF) - wp.uint32(key >> wp.uint64(36))
     # the middle of the interval that was rounded away
     return wp.cast((bits << wp.uint32(3)) | wp.uint32(4), wp.float32)
+
+
+@wp.func
+def kept_inverse_depth(inverse_depth: float):
+    """What a key keeps of a reciprocal depth: ``key_inverse_depth`` without a key."""
+    return wp.cast((wp.cast(inverse_depth, wp.uint32) & wp.uint32(0xFFFFFFF8)) | wp.uint32(4), wp.float32)

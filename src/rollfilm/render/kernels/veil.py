@@ -19,6 +19,8 @@ class Horizon:
     up: wp.vec3
     height: float  # metres; at most 0 where there is no haze
     sky: float  # metres to the sky
+    steep: float  # square of how many metres a ray falls a metre that passes below the haze, and a bit
+    near: float  # square of metres that surely end before the sky
 
 
 @wp.func
@@ -32,6 +34,11 @@ def make_horizon(scene: SceneData, world: WorldData, eye: Eye):
             rotation = world.geom_normal[eye.world, geom]
             horizon.up = wp.normalize(wp.vec3(rotation[0, 2], rotation[1, 2], rotation[2, 2]))
             horizon.height = wp.dot(horizon.up, eye.position - world.geom_position[eye.world, geom])
+    horizon.near = 1.0e30
+    if horizon.height > 0.0:
+        steepest = horizon.height / (horizon.sky * (1.0 - scene.haze_width))
+        horizon.steep = 1.001 * steepest * steepest
+        horizon.near = 0.999 * horizon.sky * horizon.sky
     return horizon
 
 
@@ -56,15 +63,11 @@ def may_be_hazy(scene: SceneData, horizon: Horizon, first: wp.vec3, last: wp.vec
 
 
 @wp.func
-def clear_of_haze(scene: SceneData, horizon: Horizon, ray: wp.vec3, depth: float):
+def clear_of_haze(horizon: Horizon, ray: wp.vec3, depth: float):
     """Whether a pixel surely shows neither haze nor sky before it: most do, and this is cheap to tell."""
-    if horizon.height <= 0.0:
-        return True
     down = -wp.dot(horizon.up, ray)
     level = wp.dot(ray, ray) - down * down
-    steepest = horizon.height / (horizon.sky * (1.0 - scene.haze_width))
-    beside_haze = down <= 0.0 or down * down > 1.001 * steepest * steepest * level
-    return beside_haze and depth * depth * level < 0.999 * horizon.sky * horizon.sky
+    return (down <= 0.0 or down * down > horizon.steep * level) and depth * depth * level < horizon.near
 
 
 @wp.func
