@@ -1,6 +1,7 @@
 """Rendering on a GPU: the stages over chunks of views, recorded once as a CUDA graph and replayed."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import warp as wp
 
@@ -19,6 +20,7 @@ from rollfilm.render.kernels.shade_ground import ground_kernel
 from rollfilm.render.kernels.shade_meshes import mesh_kernel
 from rollfilm.render.kernels.shade_pixel import BLOCK
 from rollfilm.render.kernels.shadow_batch import (
+    LINES,
     clear_maps,
     cull_casters,
     fit_lights,
@@ -78,6 +80,7 @@ class CudaPipeline:
             wp.empty(shape, dtype=dtype, device=device) for shape, dtype in (buffers.others["outlooks"], buffers.others["lamps"])
         )
         self._triangles = ((lists.small, lists.count[SMALL]), (lists.medium, lists.count[MEDIUM]))
+        self._side = wp.Stream(device) if device.is_cuda else None
         # a graph for each set of batches that are filmed together; None where that set was only launched so far
         self._graphs: dict[tuple[bool, ...], wp.Graph | None] = {}
 
@@ -131,7 +134,7 @@ class CudaPipeline:
         device, scene, world, lists = self._device, self._scene, self._world, self._lists
         maps, num_geoms = count * world.light_view.shape[1], world.geom_position.shape[1]
         wp.launch(fit_lights, dim=(count, world.light_view.shape[1]), inputs=[first, side, scene, world], device=device, block_dim=64)
-        wp.launch(clear_maps, dim=(maps, side, 32), inputs=[first, world], device=device)
+        wp.launch(clear_maps, dim=(maps, -(-side // LINES), 32), inputs=[first, world], device=device)
         lists.count.zero_()
         inputs = [first, self._options.lod_pixels, scene, world, lists]
         wp.launch(cull_casters, dim=(maps, num_geoms), inputs=inputs, device=device, block_dim=64)
@@ -165,13 +168,16 @@ class CudaPipeline:
         dim = (count, -(-views.height // rows), views.width)
         if batch.features is not None:
             vis = self._rows(count, views.height * views.width)
+            outlooks, lamps = self._outlooks, self._lamps
+            # few threads that wait most of the time: beside those that draw triangles
+            with self._beside():
+                look = outlook_kernel(batch.features)
+                wp.launch(look, dim=count, inputs=[first, scene, world, views, outlooks, lamps], device=device, block_dim=32)
             self._raster(views, first, count, vis)
             if composite is not None and composite.features.rare:
                 # nearly every view leaves at once: the fewer threads the better
                 self._compose(batch, composite, vis, (count, 1, views.width), first, views.height)
-            outlooks, lamps = self._outlooks, self._lamps
-            look = outlook_kernel(batch.features)
-            wp.launch(look, dim=count, inputs=[first, scene, world, views, outlooks, lamps], device=device, block_dim=32)
+            self._together()
             inputs = [scene, world, views, self._lists, outlooks, lamps, vis, batch.pictures]
             wp.launch(ground_kernel(batch.features), dim=dim, inputs=[first, rows, *inputs], device=device, block_dim=BLOCK)
             meshes = mesh_kernel(batch.features)
@@ -184,6 +190,15 @@ class CudaPipeline:
             for stages in kept_sections(composite.features):
                 self._keep(stages, composite.fine, vis, first)
             self._compose(batch, composite, vis, dim, first, rows)
+
+    def _beside(self) -> AbstractContextManager:
+        """What is launched in the block comes after all that was launched before, and runs beside what follows, until :meth:`_together`."""
+        return nullcontext() if self._side is None else wp.ScopedStream(self._side)
+
+    def _together(self) -> None:
+        """What is launched from now on comes after what was launched in :meth:`_beside`."""
+        if self._side is not None:
+            wp.get_stream(self._device).wait_stream(self._side)
 
     def _compose(self, batch: CameraBatch, composite: Composite, vis: wp.array, dim: tuple[int, int, int], first: int, rows: int) -> None:
         inputs = [first, rows, self._scene, self._world, batch.views, composite.fine, vis, batch.pictures]

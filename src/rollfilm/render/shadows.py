@@ -61,6 +61,7 @@ def allocate_maps(
     world.map_pitch = _pitch(side)
     world.light_view = wp.zeros((num_worlds, num_lights), dtype=LightView, device=device)
     maps = world.maps_at_once * num_lights
+    world.caster = wp.zeros((num_worlds, world.geom_position.shape[1]) if maps else (0, 0), dtype=wp.vec4, device=device)
     world.shadow_map = wp.zeros((maps, side * world.map_pitch if maps else 0), dtype=wp.uint32, device=device)
 
 

@@ -9,11 +9,15 @@ A list that overflows makes its writer do the work itself: slower, never wrong.
 import warp as wp
 
 from rollfilm.render.kernels.cull import drawn_geom, visible_level
+from rollfilm.render.kernels.power import fused
 from rollfilm.render.kernels.raster import (
     Window,
     camera_triangle,
+    corners_at,
     make_screen_triangle,
     pixel_box,
+    pixel_from,
+    pixel_to,
     raster_box,
     raster_triangle,
     screen_triangles,
@@ -28,6 +32,8 @@ CLUSTER = wp.constant(32)
 TILE = wp.constant(32)  # side of a tile, pixels: a row for each of the threads that draw it
 TINY = wp.constant(24)  # pixels in the bounding box up to which a triangle is small
 LARGE = wp.constant(192)  # and above which it is cut into tiles
+SLACK = wp.constant(0.01)  # pixels that a quick projection may be wrong by
+FAR_OUT = wp.constant(8192.0)  # pixels beside the picture from where on it may be more
 
 # Every list is cut into segments with a counter each: a single one, counted up by every thread, would be waited for.
 SEGMENTS = wp.constant(64)
@@ -48,7 +54,7 @@ class WorkLists:
     cluster: wp.array2d(dtype=wp.vec4i)  # view, geom, first triangle within its mesh, number of triangles
     small: wp.array2d(dtype=wp.vec3i)  # view, geom, triangle: of few pixels
     medium: wp.array2d(dtype=wp.vec3i)  # of more; threads side by side take as long as the slowest
-    tile: wp.array2d(dtype=wp.vec4i)  # view, geom, triangle, tile (row << 16 | column)
+    tile: wp.array2d(dtype=wp.vec4i)  # view, geom, triangle, first pixel (y << 16 | x)
     pixel: wp.array2d(dtype=int)  # pixels that show a mesh, counted over the views of the visibility buffer
     count: wp.array3d(dtype=int)  # (5, SEGMENTS, 32): entries of each list; a counter fills a cache line of its own
 
@@ -129,7 +135,8 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
         raster_triangle(vis, row, scene, batch, full_window(batch), geom, scene.mesh_triangle[mesh], i, lens, rotation, position)
 
 
-@wp.func_native("""
+@wp.func_native(
+    """
 #if defined(__CUDA_ARCH__)
     // one lane's after the other's, all lanes of the warp writing
     const unsigned lanes = __activemask();
@@ -138,18 +145,19 @@ def cull(first_view: int, scene: SceneData, world: WorldData, batch: ViewBatch, 
         const int whose = __ffs(left) - 1;
         const int from = __shfl_sync(lanes, first, whose), to = __shfl_sync(lanes, last, whose), wide = __shfl_sync(lanes, columns, whose);
         const int4 item = {__shfl_sync(lanes, row, whose), __shfl_sync(lanes, geom, whose), __shfl_sync(lanes, triangle, whose), 0};
-        const int corner = __shfl_sync(lanes, (r0 << 16) | c0, whose);
+        const int corner = __shfl_sync(lanes, (y0 << 16) | x0, whose);
         const int list = __shfl_sync(lanes, segment, whose);
         int4* const out = (int4*)((char*)tile.data + list * (size_t)tile.strides[0]);
         for (int k = rank; k < to - from; k += __popc(lanes))
-            out[from + k] = {item.x, item.y, item.z, corner + ((k / wide) << 16) + k % wide};
+            out[from + k] = {item.x, item.y, item.z, corner + ((k / wide) << 16) * SIDE + k % wide * SIDE};
     }
 #else
     for (int k = 0; k < last - first; ++k)
         tile.data[segment * (size_t)tile.shape[1] + first + k]
-            = wp::vec_t<4, wp::int32>(row, geom, triangle, ((r0 + k / columns) << 16) | (c0 + k % columns));
+            = wp::vec_t<4, wp::int32>(row, geom, triangle, ((y0 + k / columns * SIDE) << 16) | (x0 + k % columns * SIDE));
 #endif
-""")
+""".replace("SIDE", str(TILE))
+)
 def store_tiles(
     tile: wp.array2d(dtype=wp.vec4i),
     segment: int,
@@ -158,20 +166,18 @@ def store_tiles(
     row: int,
     geom: int,
     triangle: int,
-    r0: int,
-    c0: int,
+    y0: int,
+    x0: int,
     columns: int,
 ):
-    """Tile jobs of a triangle, row after row of tiles from (r0, c0) on, into places ``first`` to ``last`` of a list."""
+    """Tile jobs of a triangle, row after row of tiles from pixel (y0, x0) on, into places ``first`` to ``last`` of a list."""
 
 
 @wp.func
 def append_tiles(lists: WorkLists, segment: int, row: int, geom: int, triangle: int, window: Window):
-    """Cut a triangle's window into tile jobs; false if the segment is full."""
-    c0 = window.x0 // TILE
-    r0 = window.y0 // TILE
-    columns = window.x1 // TILE - c0 + 1
-    rows = window.y1 // TILE - r0 + 1
+    """Cut a triangle's window into tile jobs, the first in its corner; false if the segment is full."""
+    columns = (window.x1 - window.x0) // TILE + 1
+    rows = (window.y1 - window.y0) // TILE + 1
     # a counter that nobody pushes far beyond its list cannot overflow
     if columns * rows > lists.tile.shape[1] or lists.count[TILES, segment, 0] > lists.tile.shape[1]:
         return False
@@ -179,7 +185,7 @@ def append_tiles(lists: WorkLists, segment: int, row: int, geom: int, triangle: 
     # the jobs of a triangle that finds no place any more do nothing
     fits = start + columns * rows <= lists.tile.shape[1]
     last = wp.min(start + columns * rows, lists.tile.shape[1])
-    store_tiles(lists.tile, segment, start, last, wp.where(fits, row, -1), geom, triangle, r0, c0, columns)
+    store_tiles(lists.tile, segment, start, last, wp.where(fits, row, -1), geom, triangle, window.y0, window.x0, columns)
     return fits
 
 
@@ -273,11 +279,87 @@ def merge(a: Window, b: Window):
 def tile_row(whole: Window, tile: int, lane: int):
     """A row of a tile, as far as it lies in a window that begins at the origin: what one of 32 threads draws."""
     window = Window()
-    window.x0 = (tile & 65535) * TILE
+    window.x0 = tile & 65535
     window.x1 = wp.min(window.x0 + TILE - 1, whole.x1)
-    window.y0 = (tile >> 16) * TILE + lane
+    window.y0 = (tile >> 16) + lane
     window.y1 = wp.min(window.y0, whole.y1)
     return window
+
+
+@wp.struct
+class Projection:
+    """From a mesh's frame to the screen, quick and nearly right: x and y in pixels times w, and w, which is the depth."""
+
+    x: wp.vec4
+    y: wp.vec4
+    w: wp.vec4
+    nearest: float  # what is nearer is not to be projected so
+
+
+@wp.func
+def projection_of(lens: Lens, placed: wp.mat44, near: float):
+    """For a placed geom; nothing can be projected so for an orthographic camera."""
+    to = Projection()
+    to.w = -wp.vec4(placed[2, 0], placed[2, 1], placed[2, 2], placed[2, 3])
+    to.x = lens.fx * wp.vec4(placed[0, 0], placed[0, 1], placed[0, 2], placed[0, 3]) + lens.cx * to.w
+    to.y = -lens.fy * wp.vec4(placed[1, 0], placed[1, 1], placed[1, 2], placed[1, 3]) + lens.cy * to.w
+    # near by, the digits that a far origin costs become pixels
+    far = wp.abs(placed[0, 3]) + wp.abs(placed[1, 3]) + wp.abs(placed[2, 3])
+    to.nearest = wp.max(1.001 * near, 1.0e-4 * wp.max(lens.fx, lens.fy) * far)
+    if lens.flat == 1:
+        to.nearest = FAR_OUT
+    return to
+
+
+@wp.func
+def along(row: wp.vec4, p: wp.vec3):
+    """A row of a projection times a point."""
+    return fused(row[2], p[2], fused(row[1], p[1], fused(row[0], p[0], row[3])))
+
+
+@wp.func
+def quick_box(to: Projection, corners: wp.mat33, window: Window, both_faces: bool):
+    """Whether a triangle was easy to tell, and the pixels of a window that it can cover: more rather than fewer, by ``SLACK``.
+
+    Triangles are easy that lie before the camera as a whole and not far beside the picture. Those seen from behind cover nothing.
+    """
+    box = Window()
+    box.x1 = -1
+    a = wp.vec3(corners[0, 0], corners[0, 1], corners[0, 2])
+    b = wp.vec3(corners[1, 0], corners[1, 1], corners[1, 2])
+    c = wp.vec3(corners[2, 0], corners[2, 1], corners[2, 2])
+    w = wp.vec3(along(to.w, a), along(to.w, b), along(to.w, c))
+    if wp.min(w[0], wp.min(w[1], w[2])) < to.nearest:
+        return False, box
+    inverse = wp.vec3(1.0 / w[0], 1.0 / w[1], 1.0 / w[2])
+    x = wp.cw_mul(wp.vec3(along(to.x, a), along(to.x, b), along(to.x, c)), inverse)
+    y = wp.cw_mul(wp.vec3(along(to.y, a), along(to.y, b), along(to.y, c)), inverse)
+    x0 = wp.min(x[0], wp.min(x[1], x[2]))
+    x1 = wp.max(x[0], wp.max(x[1], x[2]))
+    y0 = wp.min(y[0], wp.min(y[1], y[2]))
+    y1 = wp.max(y[0], wp.max(y[1], y[2]))
+    if wp.min(x0, y0) < -FAR_OUT or wp.max(x1, y1) > FAR_OUT:
+        return False, box
+    area = (x[1] - x[0]) * (y[2] - y[0]) - (y[1] - y[0]) * (x[2] - x[0])
+    if both_faces or area < SLACK * ((x1 - x0) + (y1 - y0)):
+        box.x0 = wp.max(window.x0, pixel_from(x0 - SLACK))
+        box.x1 = wp.min(window.x1, pixel_to(x1 + SLACK))
+        box.y0 = wp.max(window.y0, pixel_from(y0 - SLACK))
+        box.y1 = wp.min(window.y1, pixel_to(y1 + SLACK))
+    return True, box
+
+
+@wp.func
+def full_box(scene: SceneData, batch: ViewBatch, lists: WorkLists, row: int, geom: int, triangle: int):
+    """The pixels that any triangle can cover, near clipping included; empty if its end is before its begin."""
+    box = Window()
+    box.x1 = -1
+    n, p, q, r, s = screen_triangles_of(scene, lists, row, geom, triangle)
+    if n > 0:
+        box = pixel_box(full_window(batch), p, q, r)
+        if n > 1:
+            box = merge(box, pixel_box(full_window(batch), p, r, s))
+    return box
 
 
 @wp.kernel(enable_backward=False)
@@ -294,14 +376,15 @@ def select_triangles(workers: int, scene: SceneData, batch: ViewBatch, lists: Wo
             row = item[0]
             geom = item[1]
             triangle = item[2] + lane
-            n, p, q, r, s = screen_triangles_of(scene, lists, row, geom, triangle)
-            if n > 0:
-                box = pixel_box(full_window(batch), p, q, r)
-                if n > 1:
-                    box = merge(box, pixel_box(full_window(batch), p, r, s))
-                if box.x0 <= box.x1 and box.y0 <= box.y1:
-                    if not hand_on(lists, segment, row, geom, triangle, box):
-                        raster_whole(vis, scene, batch, lists, full_window(batch), row, geom, triangle)
+            placed = placed_at(lists.placed, row, geom)
+            to = projection_of(lists.lens[row], placed, scene.near)
+            corners = corners_at(scene.corner, wp.cast(placed[3, 0], wp.int32) + triangle)
+            easy, box = quick_box(to, corners, full_window(batch), False)
+            if not easy:
+                box = full_box(scene, batch, lists, row, geom, triangle)
+            if box.x0 <= box.x1 and box.y0 <= box.y1:
+                if not hand_on(lists, segment, row, geom, triangle, box):
+                    raster_whole(vis, scene, batch, lists, full_window(batch), row, geom, triangle)
 
 
 @wp.kernel(enable_backward=False)

@@ -47,15 +47,18 @@ def ground_axes(plane: Plane):
 
 
 @wp.func
-def ground_depth(scene: SceneData, plane: Plane, ray: wp.vec3):
-    """Reciprocal depth where a ray meets the plane, as ``shade.plane_key`` has it; 0 where it does not. An infinite one is asked less."""
-    inverse_depth = fused_dot(plane.inverse_depth, ray)
-    met = inverse_depth * scene.far >= 1.0 and inverse_depth * scene.near <= 1.0
-    if wp.min(plane.half_size[0], plane.half_size[1]) < 1.0e30:
-        x = wp.abs(fused(-plane.origin[0], inverse_depth, fused_dot(plane.axis_x, ray)))
-        y = wp.abs(fused(-plane.origin[1], inverse_depth, fused_dot(plane.axis_y, ray)))
-        met = met and x <= plane.half_size[0] * inverse_depth and y <= plane.half_size[1] * inverse_depth
-    return wp.where(met, inverse_depth, 0.0)
+def ground_depth(scene: SceneData, inverse_depth: wp.vec3, ray: wp.vec3):
+    """Reciprocal depth of an infinite plane on a ray, as ``shade.plane_key`` has it; 0 where they do not meet."""
+    met = fused_dot(inverse_depth, ray)
+    return wp.where(met * scene.far >= 1.0 and met * scene.near <= 1.0, met, 0.0)
+
+
+@wp.func
+def within_ground(plane: Plane, ray: wp.vec3, inverse_depth: float):
+    """Whether a ray that meets a plane at a depth does so between its borders."""
+    x = wp.abs(fused(-plane.origin[0], inverse_depth, fused_dot(plane.axis_x, ray)))
+    y = wp.abs(fused(-plane.origin[1], inverse_depth, fused_dot(plane.axis_y, ray)))
+    return x <= plane.half_size[0] * inverse_depth and y <= plane.half_size[1] * inverse_depth
 
 
 @wp.func

@@ -14,16 +14,6 @@ DETAIL = wp.constant(4.0)
 
 
 @wp.func
-def caster_sphere(scene: SceneData, world: WorldData, w: int, geom: int):
-    """Centre and radius of a sphere around a geom of world ``w``; the radius is -1 if it is not drawn into maps."""
-    mesh = scene.geom_mesh[w, geom]
-    if mesh < 0:
-        return wp.vec3(0.0), -1.0
-    center = world.geom_rotation[w, geom] * scene.mesh_center[mesh] + world.geom_position[w, geom]
-    return center, scene.geom_stretch[w, geom] * scene.mesh_radius[mesh]
-
-
-@wp.func
 def middle_of_casters(scene: SceneData, world: WorldData, w: int):
     """A place amid most of the casters, and a distance from it beyond which a geom must be astray: a map around it would be blurred. So it
     would be around a geom whose own radius is larger.
@@ -37,7 +27,9 @@ def middle_of_casters(scene: SceneData, world: WorldData, w: int):
         weights = float(0.0)
         count = float(0.0)
         for geom in range(scene.geom_body.shape[0]):
-            center, radius = caster_sphere(scene, world, w, geom)
+            caster = world.caster[w, geom]
+            center = wp.vec3(caster[0], caster[1], caster[2])
+            radius = caster[3]
             if radius >= 0.0:
                 weight = float(1.0)
                 if step > 0:
@@ -120,7 +112,9 @@ def light_view(scene: SceneData, world: WorldData, w: int, light: int, spot: boo
     low = wp.vec3(1.0e30)
     high = wp.vec3(-1.0e30)
     for geom in range(scene.geom_body.shape[0]):
-        center, radius = caster_sphere(scene, world, w, geom)
+        caster = world.caster[w, geom]
+        center = wp.vec3(caster[0], caster[1], caster[2])
+        radius = caster[3]
         # neither a geom that is astray nor the hills that all others stand on
         if radius >= 0.0 and radius <= beyond and wp.length(center - middle) <= beyond:
             p = view.from_world * (center - view.origin)

@@ -148,6 +148,16 @@ def scaled_columns(m: wp.mat33, s: wp.vec3):
     )  # fmt: skip
 
 
+@wp.func
+def caster_sphere(scene: SceneData, w: int, geom: int, rotation: wp.mat33, position: wp.vec3):
+    """Centre and radius of a sphere around a geom; the radius is -1 if it is not drawn into shadow maps."""
+    mesh = scene.geom_mesh[w, geom]
+    if mesh < 0:
+        return wp.vec4(0.0, 0.0, 0.0, -1.0)
+    center = rotation * scene.mesh_center[mesh] + position
+    return wp.vec4(center[0], center[1], center[2], scene.geom_stretch[w, geom] * scene.mesh_radius[mesh])
+
+
 @wp.kernel(enable_backward=False)
 def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, placements: Placements, scene: SceneData, world: WorldData):
     """One thread a world and thing: geoms first, then cameras, then lights."""
@@ -163,7 +173,10 @@ def place(first_world: int, num_geoms: int, num_cameras: int, poses: Poses, plac
         # one array stands for both where no geom has a size of its own
         world.geom_normal[w, i] = scaled_columns(axes, wp.vec3(1.0 / scale[0], 1.0 / scale[1], 1.0 / scale[2]))
         world.geom_rotation[w, i] = scaled_columns(axes, scale)
-        world.geom_position[w, i] = rotation * scene.geom_position[i] + poses.position[w, body]
+        position = rotation * scene.geom_position[i] + poses.position[w, body]
+        world.geom_position[w, i] = position
+        if world.caster.shape[0] > 0:
+            world.caster[w, i] = caster_sphere(scene, w, i, scaled_columns(axes, scale), position)
     else:
         k = i - num_geoms
         if k < num_cameras and placements.filmed[wp.min(k, num_cameras - 1)] == 0:

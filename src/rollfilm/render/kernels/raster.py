@@ -64,15 +64,38 @@ def make_edge(a: wp.vec3, b: wp.vec3):
     return edge
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    // a GPU rounds and converts at a quarter of the speed at which it adds: whole numbers stand in the last bits beside 3 * 2^22
+    return __float_as_int(__fadd_ru(place - 0.5f, 12582912.0f)) - 0x4B400000;
+#else
+    return (int)wp::ceil(place - 0.5f);
+#endif
+""")
+def pixel_from(place: float) -> int:
+    """The first pixel whose centre does not lie before a place."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    return __float_as_int(__fadd_rd(place - 0.5f, 12582912.0f)) - 0x4B400000;
+#else
+    return (int)wp::floor(place - 0.5f);
+#endif
+""")
+def pixel_to(place: float) -> int:
+    """The last pixel whose centre does not lie beyond a place."""
+
+
 @wp.func
 def pixel_box(window: Window, a: wp.vec3, b: wp.vec3, c: wp.vec3):
     """The pixels of a window whose centres lie in the bounding box of three screen points; empty where an end is before its begin."""
     # clamped before they become integers: corners near the camera's plane may lie anywhere
     box = Window()
-    box.x0 = wp.max(window.x0, int(wp.ceil(wp.clamp(wp.min(a[0], wp.min(b[0], c[0])) - 0.5, -1.0, 32768.0))))
-    box.x1 = wp.min(window.x1, int(wp.floor(wp.clamp(wp.max(a[0], wp.max(b[0], c[0])) - 0.5, -1.0, 32768.0))))
-    box.y0 = wp.max(window.y0, int(wp.ceil(wp.clamp(wp.min(a[1], wp.min(b[1], c[1])) - 0.5, -1.0, 32768.0))))
-    box.y1 = wp.min(window.y1, int(wp.floor(wp.clamp(wp.max(a[1], wp.max(b[1], c[1])) - 0.5, -1.0, 32768.0))))
+    box.x0 = wp.max(window.x0, pixel_from(wp.clamp(wp.min(a[0], wp.min(b[0], c[0])), -1.0, 32768.0)))
+    box.x1 = wp.min(window.x1, pixel_to(wp.clamp(wp.max(a[0], wp.max(b[0], c[0])), -1.0, 32768.0)))
+    box.y0 = wp.max(window.y0, pixel_from(wp.clamp(wp.min(a[1], wp.min(b[1], c[1])), -1.0, 32768.0)))
+    box.y1 = wp.min(window.y1, pixel_to(wp.clamp(wp.max(a[1], wp.max(b[1], c[1])), -1.0, 32768.0)))
     return box
 
 

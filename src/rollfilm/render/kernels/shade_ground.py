@@ -11,7 +11,7 @@ import warp as wp
 
 from rollfilm.render.kernels.batch import PIXELS, SEGMENTS, WorkLists
 from rollfilm.render.kernels.features import Features
-from rollfilm.render.kernels.ground import Ground, ground_depth, ground_lamps, ground_lighting, ground_texture
+from rollfilm.render.kernels.ground import Ground, ground_depth, ground_lamps, ground_lighting, ground_texture, within_ground
 from rollfilm.render.kernels.lamps import lamp_lighting, lamp_loading
 from rollfilm.render.kernels.light import no_brighter
 from rollfilm.render.kernels.measure import measuring
@@ -36,8 +36,9 @@ from rollfilm.render.kernels.types import (
 )
 from rollfilm.render.kernels.veil import clear_of_haze, veiling
 
-#: Blocks that share a multiprocessor: 128 registers a thread. More blocks were slower, fewer too (H200).
-GROUND_BLOCKS = 4
+#: Blocks that share a multiprocessor, without and with shadows: 96 and 128 registers a thread. More were slower, fewer too (H200).
+GROUND_BLOCKS = 5
+SHADED_BLOCKS = 4
 
 
 @wp.func_native("""
@@ -84,6 +85,7 @@ def ground_kernel(features: Features):
     shadows = len(features.shadows)
     if shadows:
         shares_of_point = point_shares(features, on_plane=True)
+    blocks = SHADED_BLOCKS if shadows else GROUND_BLOCKS
     lists_meshes = features.rgb or features.normals
     # the ground is what nearly all planes are: the first of a perspective view
     has_ground = features.rgb and features.planes > 0 and not features.flat
@@ -114,18 +116,20 @@ def ground_kernel(features: Features):
         """Red, green and blue of the ground at a pixel, 0 to 1; ``way`` is its ray in the ground's axes."""
         position = wp.vec3(depth * way[0], depth * way[1], -ground.height)
         sight = way * reciprocal_root(fused_dot(way, way))
+        paint = wp.vec3(1.0)
+        if wp.static(features.textures):
+            # first: texture units answer late, while the point is lit
+            if floor.textured == 1:
+                paint = ground_texture(ground, floor.unit, position[0], position[1], depth)
         if wp.static(shadows > 0):
             shares = shares_of_point(scene, world, eye, depth, floor.facet, ray)
             color = light_ground(ground, lamps, position, sight, shares)
         else:
             color = light_ground(ground, lamps, position, sight)
-        if wp.static(features.textures):
-            if floor.textured == 1:
-                color = wp.cw_mul(color, ground_texture(ground, floor.unit, position[0], position[1], depth))
-        return color
+        return wp.cw_mul(color, paint)
 
     # approximate division and square root: far below what a byte of color shows
-    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(BLOCK, GROUND_BLOCKS))
+    @wp.kernel(enable_backward=False, module="unique", module_options={"fast_math": True}, launch_bounds=(BLOCK, blocks))
     def shade_ground(
         first_view: int,
         rows: int,
@@ -156,6 +160,7 @@ def ground_kernel(features: Features):
         start = fused_sum(ground.corner, ground.step_x, place_x)
         nearer = layer(plane.geom)
         mark = surface_key(plane.geom, 0)
+        bounded = wp.min(plane.half_size[0], plane.half_size[1]) < 1.0e30
         meshes = int(0)
         count = wp.min(rows, batch.height - first)
         pixel = first * batch.width + x
@@ -169,7 +174,12 @@ def ground_kernel(features: Features):
             on_ground = bool(False)
             inverse_depth = float(0.0)
             if wp.static(has_ground):
-                inverse_depth = ground_depth(scene, plane, ray) * nearer
+                inverse_depth = ground_depth(scene, plane.inverse_depth, ray)
+                if bounded and inverse_depth > 0.0:
+                    # read again where it is rarely asked for, as registers are few
+                    if not within_ground(outlooks[row].plane, ray, inverse_depth):
+                        inverse_depth = 0.0
+                inverse_depth *= nearer
                 if inverse_depth > 0.0:
                     fresh = depth_key(inverse_depth) | mark
                     on_ground = fresh < drawn
@@ -227,10 +237,10 @@ def ground_kernel(features: Features):
                                 depth = seen_depth(key)
                                 color = shade_plane(scene, world, load_lamps(lamps_of_view, row), eye, seen, ray, depth)
                             if wp.static(features.haze):
-                                clear = clear_of_haze(outlook.horizon, ray, depth)
+                                clear = clear_of_haze(outlooks[row].horizon, ray, depth)
                         if wp.static(features.haze or features.fog):
                             if wp.static(features.fog) or not clear:
-                                color = veil(scene, eye, outlook.horizon, ray, depth, color)
+                                color = veil(scene, eye, outlooks[row].horizon, ray, depth, color)
                         store_color(pictures, v, pixel, color)
             place_y += 1.0
             pixel += batch.width

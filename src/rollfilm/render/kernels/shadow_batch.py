@@ -14,12 +14,18 @@ from rollfilm.render.kernels.batch import (
     hand_on,
     listed_triangle,
     merge,
+    placed_at,
+    projection_of,
+    quick_box,
     tile_row,
 )
 from rollfilm.render.kernels.light_view import caster_level, light_view
-from rollfilm.render.kernels.raster import Window, pixel_box
-from rollfilm.render.kernels.shadow_raster import geom_before_light, map_triangles, raster_corners, raster_on_map
-from rollfilm.render.kernels.types import LightView, SceneData, WorldData
+from rollfilm.render.kernels.raster import Window, corners_at, pixel_box
+from rollfilm.render.kernels.shadow_raster import geom_before_light, map_triangles, raster_corners
+from rollfilm.render.kernels.shadow_share import light_view_at
+from rollfilm.render.kernels.types import Lens, LightView, SceneData, WorldData
+
+LINES = wp.constant(16)
 
 # Approximate division moves a side by a millionth of a texel.
 wp.set_module_options({"fast_math": True})
@@ -39,7 +45,7 @@ def view_of_row(world: WorldData, first_world: int, row: int):
     """How the light of a row of the maps sees it, among those of the worlds from ``first_world`` on."""
     lights = world.light_view.shape[1]
     number = row // lights
-    return world.light_view[first_world + number, row - number * lights]
+    return light_view_at(world.light_view, first_world + number, row - number * lights)
 
 
 @wp.kernel(enable_backward=False)
@@ -56,10 +62,10 @@ def fit_lights(first_world: int, side: int, scene: SceneData, world: WorldData):
 
 @wp.kernel(enable_backward=False)
 def clear_maps(first_world: int, world: WorldData):
-    """32 threads a line of a map: empty what its light uses."""
-    row, y, lane = wp.tid()
+    """32 threads for ``LINES`` lines of a map: empty what its light uses."""
+    row, part, lane = wp.tid()
     view = view_of_row(world, first_world, row)
-    if y < view.height:
+    for y in range(part * LINES, wp.min((part + 1) * LINES, view.height)):
         for x in range(lane, view.width, 32):
             world.shadow_map[row, y * world.map_pitch + x] = wp.uint32(0)
 
@@ -94,6 +100,37 @@ def cull_casters(first_world: int, lod_pixels: float, scene: SceneData, world: W
         raster_listed(scene, world, view, lists, whole_map(view), row, geom, i)
 
 
+@wp.func
+def projection_on(view: LightView, placed: wp.mat44, near: float):
+    """From a mesh's frame to a map (``batch.Projection``)."""
+    lens = Lens()
+    lens.fx = view.scale
+    lens.fy = view.scale
+    lens.cx = view.center[0]
+    lens.cy = view.center[1]
+    to = projection_of(lens, placed, near)
+    if view.perspective == 0:
+        to.w = wp.vec4(0.0, 0.0, 0.0, 1.0)
+        to.x = view.scale * wp.vec4(placed[0, 0], placed[0, 1], placed[0, 2], placed[0, 3]) + lens.cx * to.w
+        to.y = -view.scale * wp.vec4(placed[1, 0], placed[1, 1], placed[1, 2], placed[1, 3]) + lens.cy * to.w
+        to.nearest = 0.0
+    return to
+
+
+@wp.func
+def full_box_on(scene: SceneData, view: LightView, lists: WorkLists, row: int, geom: int, triangle: int):
+    """The texels that any triangle can cover, near clipping included; empty if its end is before its begin."""
+    box = Window()
+    box.x1 = -1
+    a, b, c = listed_triangle(scene, lists, row, geom, triangle)
+    n, p, q, r, s = map_triangles(view, scene.near, a, b, c)
+    if n > 0:
+        box = pixel_box(whole_map(view), p, q, r)
+        if n > 1:
+            box = merge(box, pixel_box(whole_map(view), p, r, s))
+    return box
+
+
 @wp.kernel(enable_backward=False)
 def select_casters(workers: int, first_world: int, scene: SceneData, world: WorldData, lists: WorkLists):
     """``workers`` groups of 32 threads stride over the clusters, one thread a triangle: hands on those that cover a texel."""
@@ -109,17 +146,14 @@ def select_casters(workers: int, first_world: int, scene: SceneData, world: Worl
             geom = item[1]
             triangle = item[2] + lane
             view = view_of_row(world, first_world, row)
-            a, b, c = listed_triangle(scene, lists, row, geom, triangle)
-            n, p, q, r, s = map_triangles(view, scene.near, a, b, c)
-            if n > 0:
-                box = pixel_box(whole_map(view), p, q, r)
-                if n > 1:
-                    box = merge(box, pixel_box(whole_map(view), p, r, s))
-                if box.x0 <= box.x1 and box.y0 <= box.y1:
-                    if not hand_on(lists, segment, row, geom, triangle, box):
-                        raster_on_map(world.shadow_map, row, world.map_pitch, whole_map(view), p, q, r)
-                        if n > 1:
-                            raster_on_map(world.shadow_map, row, world.map_pitch, whole_map(view), p, r, s)
+            placed = placed_at(lists.placed, row, geom)
+            corners = corners_at(scene.corner, wp.cast(placed[3, 0], wp.int32) + triangle)
+            easy, box = quick_box(projection_on(view, placed, scene.near), corners, whole_map(view), True)
+            if not easy:
+                box = full_box_on(scene, view, lists, row, geom, triangle)
+            if box.x0 <= box.x1 and box.y0 <= box.y1:
+                if not hand_on(lists, segment, row, geom, triangle, box):
+                    raster_listed(scene, world, view, lists, whole_map(view), row, geom, triangle)
 
 
 @wp.kernel(enable_backward=False)

@@ -118,6 +118,7 @@ class WorldData:
     light_position: wp.array2d(dtype=wp.vec3)
     light_direction: wp.array2d(dtype=wp.vec3)
     active: wp.array(dtype=int)  # (B,) 1 if this call films the world
+    caster: wp.array2d(dtype=wp.vec4)  # (B, G) spheres around what can cast shadows: centre and radius, -1 for others; none without maps
     light_view: wp.array2d(dtype=LightView)  # (B, lights that cast shadows)
     # (maps, lines * map_pitch) nearness as the bits of a float, 0 where there is nothing; which row is whose: ``shadow_share.map_row``
     shadow_map: wp.array2d(dtype=wp.uint32)
