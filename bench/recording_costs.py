@@ -26,7 +26,7 @@ def loop_cost(job: Job, steps: int, rounds: int) -> dict:
     """A loop that renders and records, over rendering alone plus encoding alone; milliseconds a step, medians of turns."""
     film = job.film
     renderer = film.renderer(film.num_worlds)
-    slots = filled_slots(film)
+    slots = filled_slots(film, job.video)
     samples: dict[str, list[float]] = {"render": [], "encode": [], "recorded": []}
 
     def render() -> None:

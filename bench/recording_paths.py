@@ -15,6 +15,7 @@ import numpy as np
 from film import CAMERA, Film
 from rollfilm.host import host_array
 from rollfilm.record import EnvDescription, Recorder, RecorderOptions, ResetBatch, StateBatch, StepBatch, VideoOptions
+from rollfilm.record.buffers import camera_buffers
 from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing, FrameSlot
 from rollfilm.render.frames import Frames
@@ -70,7 +71,7 @@ def go_on(recorder: Recorder, film: Film, step: int, *, last: bool = False, fram
 def throughput(job: Job, steps: int, mosaic_steps: int, rounds: int) -> dict:
     """Images a second of each way, and how they compare."""
     samples: dict[str, list[float]] = {name: [] for name in PATHS}
-    slots = filled_slots(job.film)
+    slots = filled_slots(job.film, job.video)
     for turn in range(rounds + 1):
         for name, path in PATHS.items():
             count = mosaic_steps if name == "maniskill" else steps
@@ -95,10 +96,10 @@ def throughput(job: Job, steps: int, mosaic_steps: int, rounds: int) -> dict:
     return results
 
 
-def filled_slots(film: Film) -> list[FrameSlot]:
+def filled_slots(film: Film, video: VideoOptions) -> list[FrameSlot]:
     """A buffer on the host for each state of the film, which holds its frames from now on."""
-    sizes = {CAMERA: (film.size, film.size)}
-    return [FrameRing(sizes, film.num_worlds, 1).take(film.frames(step)) for step in range(len(film.poses))]
+    buffers = camera_buffers([film.request], video)
+    return [FrameRing(buffers, film.num_worlds, 1).take(film.frames(step)) for step in range(len(film.poses))]
 
 
 class StepInFlight:
@@ -137,7 +138,7 @@ def encoder_pool(job: Job, steps: int, slots: list[FrameSlot]) -> None:
         in_flight.retain()
         for world, video in enumerate(videos):
             picture = slots[film.at(step)].picture(CAMERA, world)
-            video.write(in_flight, lambda picture=picture: picture.rgb)
+            video.write(in_flight, lambda picture=picture: picture.pixels)
         in_flight.release()
     for done in [video.finish() for video in videos]:
         done.result()

@@ -3,6 +3,7 @@
 Neighbouring levels can become one in limited-range video: tests that tell frames apart by their pixels set ``contrast``.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,8 @@ class CountingConfig:
 class CountingVectorEnv(gymnasium.vector.VectorEnv):
     """Episode k lasts ``lengths[k % 3]`` steps and succeeds unless k % 4 == 3 or it is ``hopeless``.
 
-    Pixels are 10 * world + contrast * step, modulo 256; the second camera's are 128 more. Rewards are 1; the action changes nothing.
+    Pixels are 10 * world + contrast * step, modulo 256; the second camera's are 128 more. Depth and ids are there if a
+    camera asks for them. Rewards are 1; the action changes nothing.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.DISABLED}  # noqa: RUF012
@@ -38,7 +40,7 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
     def __init__(
         self,
         num_envs: int = 3,
-        sizes: dict[str, tuple[int, int]] | None = None,
+        sizes: dict[str, tuple[int, int]] | Sequence[CameraRequest] | None = None,
         *,
         lengths: tuple[int, ...] = (3, 4, 5),
         reports_success: bool = True,
@@ -46,7 +48,12 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         hopeless: bool = False,
     ) -> None:
         self.num_envs = num_envs
-        self.cameras = tuple(CameraRequest(name, height, width) for name, (height, width) in (sizes or {"front": (32, 32)}).items())
+        sizes = {"front": (32, 32)} if sizes is None else sizes
+        self.cameras = (
+            tuple(CameraRequest(name, height, width) for name, (height, width) in sizes.items())
+            if isinstance(sizes, Mapping)
+            else tuple(sizes)
+        )
         self.single_action_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (3,), np.float32)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
@@ -96,8 +103,14 @@ class CountingVectorEnv(gymnasium.vector.VectorEnv):
         for number, camera in enumerate(self.cameras):
             level = ((value + 128 * number) % 256).astype(np.uint8)
             self._pictures[camera.name][:] = level[:, None, None, None]
-            cameras[camera.name] = CameraFrames(rgb=self._pictures[camera.name])
+            cameras[camera.name] = CameraFrames(rgb=self._pictures[camera.name], **self._other_outputs(camera, value + 128 * number))
         return Frames(cameras, self.state_count)
+
+    def _other_outputs(self, camera: CameraRequest, value: np.ndarray) -> dict[str, np.ndarray]:
+        """Depth is a thousandth of the number that pixels hold, ids are its negative; both grow by one from pixel to pixel."""
+        pixels = np.arange(camera.height * camera.width).reshape(camera.height, camera.width) + value[:, None, None]
+        outputs = {"depth_m": pixels.astype(np.float32) / 1000, "segmentation": -pixels.astype(np.int32)}
+        return {name: outputs[name] for name in camera.outputs if name in outputs}
 
     def env_states(self) -> dict[str, dict[str, np.ndarray]]:
         value = (10 * np.arange(self.num_envs) + self.elapsed_steps).astype(np.float32)

@@ -38,7 +38,7 @@ def test_long_episodes_come_back_as_they_were(tmp_path):
     front, wrist = noise.integers(0, 256, (500, 20, 30, 3), np.uint8), noise.integers(0, 256, (500, 4, 4, 3), np.uint8)
     spool = FingerprintSpool(tmp_path)
     for pictures in zip(front, wrist, strict=True):
-        spool.append(("front", "arm/wrist"), pictures)
+        spool.append(("front", "arm/wrist"), [luma_of(sample(picture)) for picture in pictures])
     spool.write(tmp_path / "x.bin")
     prints = read_fingerprints(tmp_path / "x.bin")
     assert list(prints) == ["front", "arm/wrist"]
@@ -72,8 +72,8 @@ def test_fingerprints_on_a_full_disk(tmp_path):
     noise = np.random.default_rng(0)
 
     def fill():
-        for _ in range(3000):
-            spool.append(("front",), [noise.integers(0, 256, (16, 16, 3), np.uint8)])
+        for _ in range(9000):
+            spool.append(("front",), [noise.integers(0, 256, (16, 16), np.uint8)])
 
     with files_of_at_most(10_000), pytest.raises(RecordingError, match="cannot keep the fingerprints of an episode"):
         fill()

@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import resource
@@ -322,7 +323,7 @@ def test_the_same_seed_gives_the_same_files_but_for_dates(tmp_path):
 
 def test_a_slow_encoder_makes_the_loop_wait_and_nothing_is_dropped(tmp_path, monkeypatch):
     plain_write = VideoWriter.write
-    monkeypatch.setattr(VideoWriter, "write", lambda self, rgb: (time.sleep(0.01), plain_write(self, rgb))[1])
+    monkeypatch.setattr(VideoWriter, "write", lambda self, pixels, **more: (time.sleep(0.01), plain_write(self, pixels, **more))[1])
     env = CountingVectorEnv(4)
     with Recorder.for_env(env, tmp_path, RecorderOptions(encoder_threads=1, buffered_steps=1)) as recorder:
         run_episodes(env, counting_policy, num_episodes=4, seed=0, recorder=recorder)
@@ -356,7 +357,9 @@ def test_memory_does_not_grow_with_the_length_of_an_episode(tmp_path, monkeypatc
         for step in range(1500):
             recorder.on_step(StepBatch.of_env(env, actions, env.step(actions)))
             if step == 700:
+                gc.collect()  # empties the interpreter's own stores, too
                 before = tracemalloc.get_traced_memory()[0]
+        gc.collect()
         grown = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
     assert grown < 50_000

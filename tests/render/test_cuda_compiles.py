@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import warp as wp
 
-from rollfilm.render.kernels import active, batch, deform, place, shadow_batch
+from rollfilm.render.kernels import active, batch, deform, place, shadow_batch, yuv
 from rollfilm.render.kernels.composite_column import composite_kernel
 from rollfilm.render.kernels.features import Features
 from rollfilm.render.kernels.kept_batch import kept_stages
@@ -50,6 +50,7 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
         lambda: lens_kernel(dataclasses.replace(SHADOWS, **MEASURED), hardware=True).module,
         lambda: layout_kernel("float16", normalised=True, yuv=False).module,
         lambda: layout_kernel("uint8", normalised=False, yuv=True).module,
+        lambda: yuv.rgb_to_yuv420.module,
         lambda: active.stamp.module,
         lambda: composite_kernel(dataclasses.replace(SHADOWS, samples=4)).module,
         lambda: composite_kernel(dataclasses.replace(SHADOWS, samples=16, translucent=True, blend_twice=True, mirror=True)).module,
@@ -69,6 +70,7 @@ SHADOWS = dataclasses.replace(EVERYTHING, shadows=(0, 1), haze=True, fog=True)
         "shade bent",
         "planes",
         "yuv",
+        "yuv for encoders",
         "active",
         "4 samples",
         "layers and mirror",

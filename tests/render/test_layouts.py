@@ -8,6 +8,7 @@ from av.video.reformatter import ColorRange, Colorspace
 from render.moving import moving_scene, random_poses, worlds
 from rollfilm.errors import InvalidArgumentError
 from rollfilm.render import BatchRenderer, CameraRequest
+from rollfilm.render.yuv import yuv420_of, yuv_weights
 
 NUM_WORLDS = 3
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -114,3 +115,30 @@ def test_threads_change_nothing_and_arrays_may_be_the_callers():
 def test_layouts_that_are_none_are_refused(arguments, message):
     with pytest.raises(InvalidArgumentError, match=f"camera 'front': {message}"):
         CameraRequest("front", **arguments)
+
+
+@pytest.mark.parametrize("size", [(24, 30), (25, 31), (1, 1), (2, 1), (1, 2), (63, 85)])
+def test_planes_made_later_are_the_same_bytes(size):
+    plain, planes = filmed(size), filmed(size, rgb_layout="yuv420")
+    for name in plain:
+        np.testing.assert_array_equal(yuv420_of(plain[name]), planes[name])
+
+
+@pytest.mark.parametrize("size", [(6, 8), (5, 7)])
+def test_yuv_is_the_same_on_every_machine(size):
+    # whole numbers, as the kernel computes them
+    rgb = np.random.default_rng(0).integers(0, 256, (2, *size, 3), np.uint8)
+    even = np.pad(rgb, [(0, 0), (0, size[0] % 2), (0, size[1] % 2), (0, 0)], mode="edge").astype(int)
+    y, u, v = yuv_weights((0.2126, 0.7152, 0.0722))
+    sums = even.reshape(2, even.shape[1] // 2, 2, even.shape[2] // 2, 2, 3).sum(axis=(2, 4))
+    parts = [16 + ((even @ y + (1 << 19)) >> 20), *(128 + ((sums @ part + (1 << 21)) >> 22) for part in (u, v))]
+    want = np.concatenate([part.reshape(2, -1) for part in parts], axis=1)
+    np.testing.assert_array_equal(yuv420_of(rgb).reshape(2, -1), want)
+
+
+def test_grey_has_no_colour():
+    grey = np.repeat(np.arange(256, dtype=np.uint8), 4 * 3).reshape(256, 2, 2, 3)
+    planes = yuv420_of(grey).reshape(256, 6)
+    assert (planes[:, 4:] == 128).all()
+    assert planes[0, 0] == 16
+    assert planes[255, 0] == 235

@@ -20,6 +20,7 @@ from rollfilm.cli.stop_signals import EXIT_INTERRUPTED
 from rollfilm.errors import InvalidArgumentError, RecordingError
 from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import format_bytes, peak_memory_bytes, require_memory
+from rollfilm.render.request import CameraRequest
 
 if TYPE_CHECKING:
     from rollfilm.evaluate.rollout import Rollout
@@ -67,16 +68,21 @@ class Record:
     """what the rows are written as, beside videos and episodes.jsonl: maniskill, lerobot, robomimic, with commas between them; none"""
     fps: float | None = None
     """frames a second when played; the control rate if left out, so that videos play in real time"""
+    depth: tyro.conf.FlagCreatePairsOff[bool] = False
+    """also film depth, and store it as it is"""
+    segmentation: tyro.conf.FlagCreatePairsOff[bool] = False
+    """also film geom ids, and store them as they are"""
     codec: str = "h264"
-    """of the videos"""
-    preset: str = "veryfast"
-    """x264's preset: ultrafast is fastest, slower ones make smaller files"""
-    crf: int = 20
-    """quality of the videos: 0 is lossless, lower is better and larger, 51 the worst"""
+    """of the videos: h264, hevc, av1, ffv1 (loses nothing), or h264_nvenc, hevc_nvenc, av1_nvenc on a card that has them"""
+    preset: str | None = None
+    """the encoder's, between speed and small files: for h264 ultrafast to veryslow, veryfast if left out"""
+    crf: int | None = None
+    """quality of the videos: lower is better and larger; for h264 0 (lossless) to 51, 20 if left out"""
 
     def run(self) -> int:
         """Film, and print a summary."""
-        cameras = parse_cameras(self.cameras)
+        outputs = ("rgb", *(["depth_m"] if self.depth else []), *(["segmentation"] if self.segmentation else []))
+        cameras = [CameraRequest(name, height, width, outputs) for name, (height, width) in parse_cameras(self.cameras).items()]
         options = self._options(cameras)
         started = time.perf_counter()
         import rollfilm
@@ -97,7 +103,7 @@ class Record:
         finally:
             env.close()
 
-    def _options(self, cameras: dict[str, tuple[int, int]]) -> "RecorderOptions":
+    def _options(self, cameras: list[CameraRequest]) -> "RecorderOptions":
         """Check all that can be checked before anything is loaded."""
         from rollfilm import __version__
         from rollfilm.record import RecorderOptions, VideoOptions
@@ -123,7 +129,7 @@ class Record:
             Layout(self.out).refuse_existing()
         Layout(self.out).refuse_foreign_page()
         require_memory(
-            recording_bytes(cameras, self.num_envs, options.buffered_steps),
+            recording_bytes(cameras, self.num_envs, options),
             f"frame buffers and encoders for {self.num_envs} worlds (--cameras {self.cameras})",
         )
         return options

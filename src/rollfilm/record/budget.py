@@ -1,18 +1,22 @@
 """How much memory a recording takes."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
+from rollfilm.record.buffers import camera_buffers, stored_outputs
+from rollfilm.record.options import RecorderOptions
 from rollfilm.record.ring import FrameRing
+from rollfilm.render.request import CameraRequest
 
 __all__ = ["recording_bytes"]
 
-#: Bytes that an open h264 encoder takes for each pixel, and for itself: measured with preset veryfast on noise, 16x16 to 512x512.
-_ENCODER_BYTES_PER_PIXEL = 40
-_ENCODER_BYTES = 1_200_000
 
+def recording_bytes(cameras: Sequence[CameraRequest], num_worlds: int, options: RecorderOptions) -> int:
+    """About how much memory a recording takes: buffers of frames and encoders.
 
-def recording_bytes(sizes: Mapping[str, tuple[int, int]], num_worlds: int, buffered_steps: int) -> int:
-    """About how much memory a recording takes: buffers of frames and encoders, for cameras of size (H, W) by name."""
-    pixels = num_worlds * sum(height * width for height, width in sizes.values())
-    encoders = num_worlds * len(sizes) * _ENCODER_BYTES + pixels * _ENCODER_BYTES_PER_PIXEL
-    return FrameRing.size_bytes(sizes, num_worlds, buffered_steps) + encoders
+    Raises:
+        InvalidArgumentError: the cameras cannot be recorded so.
+    """
+    buffers = camera_buffers(cameras, options.video, outputs=stored_outputs(cameras, options.outputs))
+    for_itself, for_a_pixel = options.video.encoder.memory
+    encoders = num_worlds * sum(for_itself + for_a_pixel * camera.height * camera.width for camera in cameras)
+    return FrameRing.size_bytes(buffers, num_worlds, options.buffered_steps) + encoders

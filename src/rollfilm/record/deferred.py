@@ -104,7 +104,7 @@ class DeferredEpisodes:
         count = 0
         steps = self._step_rows(world)
         for state, slot, place in self._filmed(world, camerawork):
-            pictures = {camera: slot.picture(camera, place) for camera in slot.arrays}
+            pictures = {camera: slot.picture(camera, place) for camera in slot.cameras}
             row = StateRow(state.observation, state.env_states, pictures, state.scene_state, state.looks)
             step = None if count == 0 else next(steps)
             for sink in sinks:

@@ -56,15 +56,14 @@ class FingerprintSpool:
         self._compressor = zlib.compressobj(1)
         self._file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES, dir=str(folder))  # noqa: SIM115  closed by close()
 
-    def append(self, cameras: Sequence[str], pictures: Sequence[NDArray[np.uint8]]) -> None:
-        """Append a frame: the picture (H, W, 3) of each camera, always the same ones.
+    def append(self, cameras: Sequence[str], samples: Sequence[NDArray[np.uint8]]) -> None:
+        """Append a frame: :func:`sample` of the luma of each camera's picture, always the same ones.
 
         Raises:
             RecordingError: no room on the disk.
         """
-        samples = [sample(picture) for picture in pictures]
         if not self._sizes:
-            self._sizes = {name: pixels.shape[:2] for name, pixels in zip(cameras, samples, strict=True)}
+            self._sizes = {name: (len(pixels), len(pixels[0])) for name, pixels in zip(cameras, samples, strict=True)}
         for pixels in samples:
             self._block += pixels.tobytes()
         self.count += 1
@@ -90,10 +89,9 @@ class FingerprintSpool:
         self._file.close()
 
     def _flush(self) -> None:
-        luma = luma_of(np.frombuffer(self._block, np.uint8).reshape(-1, 3))
-        self._block = bytearray()
+        block, self._block = bytes(self._block), bytearray()
         try:
-            self._file.write(self._compressor.compress(luma.tobytes()))
+            self._file.write(self._compressor.compress(block))
         except OSError as error:
             raise RecordingError(f"cannot keep the fingerprints of an episode: {error.strerror or error}") from error
 

@@ -15,7 +15,7 @@ from rollfilm.errors import InvalidArgumentError, MissingExtraError
 from rollfilm.record.layout import Layout
 from rollfilm.record.sink import Sink
 
-__all__ = ["FORMATS", "assemble_formats", "checked_formats", "make_sink"]
+__all__ = ["FORMATS", "assemble_formats", "checked_formats", "make_sink", "takes_colours"]
 
 #: Videos and ``episodes.jsonl`` are always there, which is all that "jsonl" is.
 _MODULES = {
@@ -24,6 +24,9 @@ _MODULES = {
     "robomimic": "rollfilm.record.sinks.robomimic",
     "jsonl": None,
 }
+
+#: Formats that hold the colours of every pixel; others take the videos.
+_HOLD_COLOURS = frozenset({"robomimic"})
 
 #: What a format needs that is not always installed: a package, and the extra that brings it.
 _NEEDS = {"lerobot": ("pyarrow", "lerobot")}
@@ -47,6 +50,11 @@ def checked_formats(names: Iterable[str]) -> tuple[str, ...]:
         if package is not None and find_spec(package) is None:
             raise MissingExtraError(f"the format {name!r} needs {package}; install it with: pip install 'rollfilm[{extra}]'")
     return tuple(dict.fromkeys(asked))
+
+
+def takes_colours(names: Iterable[str]) -> bool:
+    """Whether one of the formats holds the colours of every pixel as they are."""
+    return not _HOLD_COLOURS.isdisjoint(names)
 
 
 def make_sink(name: str, layout: Layout, manifest: Mapping[str, Any]) -> Sink | None:

@@ -2,8 +2,9 @@
 
 ``recording.json``, ``episodes.jsonl``, ``overview.mp4``, ``videos/<camera>/episode_000012.mp4``,
 ``trajectory.<obs mode>.<control mode>.<engine>.h5`` and ``.json``, ``lerobot/``, ``robomimic.hdf5``, ``fingerprints/episode_000012.bin``;
-``scene.npz`` and ``states/episode_000012.h5``; ``index.html`` and ``posters/<camera>/episode_000012.jpg``, to look at; while a recording
-runs also ``segments/traj_000012.h5`` and the like, one file a format and episode.
+``scene.npz`` and ``states/episode_000012.h5``; ``lossless/<camera>/episode_000012.h5``; ``index.html`` and
+``posters/<camera>/episode_000012.jpg``, to look at; while a recording runs also ``segments/traj_000012.h5`` and the like, one file a
+format and episode.
 """
 
 import glob
@@ -25,6 +26,7 @@ PAGE_MARK = b'<meta name="generator" content="rollfilm'
 #: The files that belong to one episode alone; the ``*.`` stands for its number.
 _EPISODE_FILES = (
     "videos/*/episode_*.mp4",
+    "lossless/*/episode_*.h5",
     "fingerprints/episode_*.bin",
     "states/episode_*.h5",
     "segments/traj_*.h5",
@@ -63,6 +65,11 @@ class Layout:
     def videos(self) -> Path:
         """The folder of the episodes' videos."""
         return self.root / "videos"
+
+    @property
+    def depth_and_ids(self) -> Path:
+        """The folder of what is stored of cameras as it is."""
+        return self.root / "lossless"
 
     @property
     def scene(self) -> Path:
@@ -105,6 +112,10 @@ class Layout:
     def state(self, episode: int) -> Path:
         """The states of one episode."""
         return self.states / f"episode_{episode:06d}.h5"
+
+    def lossless(self, camera: str, episode: int) -> Path:
+        """The depth and ids of one camera and episode."""
+        return self.depth_and_ids / camera.replace("/", "_") / f"episode_{episode:06d}.h5"
 
     def segment(self, episode: int, kind: str = "traj") -> Path:
         """The rows of one finished episode, for the format whose segments are of this kind."""
@@ -238,8 +249,9 @@ class Layout:
             path.unlink(missing_ok=True)
         lerobot = [folder for root in (self.lerobot, self._partial(self.lerobot)) for folder in (root, *root.glob("**/"))]
         deepest_first = sorted(lerobot, key=lambda folder: len(folder.parts), reverse=True)
-        of_cameras = (*self.videos.glob("*/"), *self.posters.glob("*/"))
-        for folder in (*of_cameras, self.videos, self.posters, self.segments, self.fingerprints, self.states, self.clips, *deepest_first):
+        of_cameras = (*self.videos.glob("*/"), *self.posters.glob("*/"), *self.depth_and_ids.glob("*/"))
+        once = (self.videos, self.posters, self.depth_and_ids, self.segments, self.fingerprints, self.states, self.clips)
+        for folder in (*of_cameras, *once, *deepest_first):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 

@@ -18,7 +18,7 @@ from rollfilm.record.layout import Layout
 from rollfilm.record.options import RecorderOptions
 from rollfilm.record.schema import EPISODE_FIELDS, MANIFEST_FIELDS, check_fields
 from rollfilm.record.sink import Episode, Outcome
-from rollfilm.record.video import PARTIAL_SUFFIX, padded_size
+from rollfilm.record.video import PARTIAL_SUFFIX, VideoOptions
 from rollfilm.render.options import DEFAULT_OPTIONS, RenderOptions
 from rollfilm.render.request import CameraRequest
 from rollfilm.scene import Camera, Scene
@@ -127,7 +127,7 @@ class Manifest:
             "keep": getattr(options.keep, "__qualname__", options.keep),
             "fps": str(options.frame_rate(env.control_frequency_hz)),
             "video": asdict(options.video),
-            "cameras": {camera.name: _describe_camera(camera, env.fov_y_rad.get(camera.name)) for camera in env.cameras},
+            "cameras": {camera.name: _describe_camera(camera, env.fov_y_rad.get(camera.name), options.video) for camera in env.cameras},
             "files": {
                 "episodes": layout.episodes.name,
                 "videos": "videos/<camera>/episode_<episode>.mp4",
@@ -216,8 +216,8 @@ def describe_renderer(env: EnvDescription) -> dict[str, Any]:
     return {"name": "rollfilm", "device": env.device, "options": asdict(env.render_options)}
 
 
-def _describe_camera(camera: CameraRequest, fov_y_rad: float | None) -> dict[str, Any]:
-    height, width = padded_size(camera.height, camera.width)
+def _describe_camera(camera: CameraRequest, fov_y_rad: float | None, video: VideoOptions) -> dict[str, Any]:
+    height, width = video.file_size(camera.height, camera.width)
     return {
         "width": camera.width,
         "height": camera.height,

@@ -30,6 +30,8 @@ class RecorderOptions:
         video: how videos are encoded.
         pictures: film; if not, the environment needs no camera and there are no videos.
         overview: write a video of all worlds, as long as episodes are filmed while they run.
+        outputs: outputs of the cameras that are stored as they are, ``"depth_m"``, ``"segmentation"``, ``"geom_id"``, ``"body_id"`` or
+            ``"ray_distance_m"``; None for those among them that are filmed.
         page: write ``index.html``, and the last frame of each video as its poster.
         keep_states: store what a renderer needs to film the episodes again; None for wherever the environment has a scene.
         video_when: when episodes are filmed. ``"online"``: while they run, and thrown away if they are not kept. ``"after"``: an episode
@@ -55,6 +57,7 @@ class RecorderOptions:
     video: VideoOptions = field(default_factory=VideoOptions)
     pictures: bool = True
     overview: bool = True
+    outputs: tuple[str, ...] | None = None
     page: bool = True
     keep_states: bool | None = None
     video_when: Literal["auto", "online", "after"] = "auto"

@@ -6,35 +6,61 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from fractions import Fraction
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Protocol
 
 from rollfilm.cores import available_cores
 from rollfilm.errors import RecordingError, RollfilmError
 from rollfilm.record.ring import FrameSlot
 from rollfilm.record.video import VideoOptions, VideoWriter
 
-__all__ = ["EncoderPool", "PooledVideo"]
+__all__ = ["EncoderPool", "FrameWriter", "PooledVideo"]
+
+
+class FrameWriter(Protocol):
+    """Writes one file, frame by frame.
+
+    Attributes:
+        path: of the finished file; it may be changed until then.
+    """
+
+    path: Path
+
+    def write(self, pixels: Any, /, *, last: bool) -> None:
+        """Append a frame; the last one, as far as is known."""
+        ...
+
+    def close(self) -> None:
+        """Finish the file; where that fails, nothing is left of it."""
+        ...
+
+    def abort(self) -> None:
+        """Throw away what was written. Raises nothing."""
+        ...
 
 
 class PooledVideo:
-    """One video in the making: all of its work is done by one thread of the pool, in order."""
+    """One file in the making, a video or another one: all of its work is done by one thread of the pool, in order."""
 
-    def __init__(self, worker: "_Worker", open_writer: Callable[[], VideoWriter], num_pixels: int) -> None:
+    def __init__(self, worker: "_Worker", open_writer: Callable[[], FrameWriter], num_pixels: int) -> None:
         self.frames_submitted = 0
         self._worker = worker
         self._open_writer = open_writer
         self._num_pixels = num_pixels
-        self._writer: VideoWriter | None = None
+        self._writer: FrameWriter | None = None
         self._error: RollfilmError | None = None
         worker.open_pixels += num_pixels
 
-    def write(self, slot: FrameSlot, picture: Callable[[], NDArray[np.uint8]]) -> None:
-        """Encode one picture (H, W, 3), made by ``picture`` in the thread; the slot is retained until that is done."""
+    def write(self, slot: FrameSlot, picture: Callable[[], Any], *, last: bool = False) -> None:
+        """Encode one picture, made by ``picture`` in the thread: pixels for a video. The slot is retained until that is done.
+
+        Args:
+            slot: what the picture lies in.
+            picture: makes it.
+            last: as far as is known, none follows.
+        """
         slot.retain()
         self.frames_submitted += 1
-        self._worker.tasks.put(lambda: self._encode(slot, picture))
+        self._worker.tasks.put(lambda: self._encode(slot, picture, last))
 
     def finish(self, path: Path | None = None) -> Future[None]:
         """No picture follows: the file gets its name, or that of ``path``. The future tells when, or what went wrong."""
@@ -59,12 +85,12 @@ class PooledVideo:
         self._worker.tasks.put(run)
         return future
 
-    def _encode(self, slot: FrameSlot, picture: Callable[[], NDArray[np.uint8]]) -> None:
+    def _encode(self, slot: FrameSlot, picture: Callable[[], Any], last: bool) -> None:
         try:
             if self._error is None:
                 if self._writer is None:
                     self._writer = self._open_writer()
-                self._writer.write(picture())
+                self._writer.write(picture(), last=last)
         except Exception as error:
             self._error = error if isinstance(error, RollfilmError) else RecordingError(f"an encoder failed: {error!r}")
             self._worker.errors.put(self._error)
@@ -121,8 +147,12 @@ class EncoderPool:
 
     def open(self, path: Path, size: tuple[int, int], fps: Fraction, options: VideoOptions, *, poster: Path | None = None) -> PooledVideo:
         """Begin a video of pictures of size (H, W), in the thread that has the fewest pixels to encode."""
+        return self.open_with(lambda: VideoWriter(path, *size, fps, options, poster=poster), size[0] * size[1])
+
+    def open_with(self, open_writer: Callable[[], FrameWriter], num_pixels: int) -> PooledVideo:
+        """Begin a file of pictures of ``num_pixels`` each, in the thread that has the fewest to encode; there it is opened, too."""
         worker = min(self._workers, key=lambda candidate: candidate.open_pixels)
-        return PooledVideo(worker, lambda: VideoWriter(path, *size, fps, options, poster=poster), size[0] * size[1])
+        return PooledVideo(worker, open_writer, num_pixels)
 
     def raise_error(self) -> None:
         """Raise what went wrong in a thread, each error once.

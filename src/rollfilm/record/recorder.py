@@ -15,23 +15,26 @@ from rollfilm.interrupt import DeferredInterrupt
 from rollfilm.memory import require_memory
 from rollfilm.record.batch import ResetBatch, StateBatch, StepBatch
 from rollfilm.record.budget import recording_bytes
+from rollfilm.record.buffers import BufferKey, CameraBuffer, camera_buffers, stored_outputs
 from rollfilm.record.clock import timed
 from rollfilm.record.deferred import Camerawork, DeferredEpisodes
 from rollfilm.record.digest import EpisodeDigester
-from rollfilm.record.formats import make_sink
+from rollfilm.record.formats import make_sink, takes_colours
 from rollfilm.record.layout import Layout
 from rollfilm.record.manifest import EnvDescription, Manifest, append_episode, describe_env, describe_renderer, package_versions
 from rollfilm.record.options import RecorderOptions
-from rollfilm.record.overview import OverviewVideo
+from rollfilm.record.overview import OverviewGrid, OverviewVideo
 from rollfilm.record.page import write_page
 from rollfilm.record.pool import EncoderPool
 from rollfilm.record.ring import FrameRing, FrameSlot, Picture
 from rollfilm.record.sink import Ended, Episode, Sink
 from rollfilm.record.sinks.fingerprints import FingerprintSink
+from rollfilm.record.sinks.lossless import LosslessSink
 from rollfilm.record.sinks.states import StatesSink
 from rollfilm.record.sinks.video import VideoSink
 from rollfilm.record.state_renderer import StateRenderer
 from rollfilm.record.track import EndedEpisode, Track
+from rollfilm.record.video import require_codec
 from rollfilm.render.frames import Frames
 
 __all__ = ["Recorder"]
@@ -58,7 +61,8 @@ class Recorder:
         RecordingExistsError: the folder holds a recording and ``overwrite`` is not set.
         RecordingError: the folder cannot be written to.
         MemoryBudgetError: buffers and encoders would not fit into memory.
-        InvalidArgumentError: there is no camera, or one without ``"rgb"`` among its outputs.
+        InvalidArgumentError: there is no camera, or one without ``"rgb"`` among its outputs; an output cannot be stored; or the codec does
+            not encode pictures of a camera's size on this machine.
 
     Attributes:
         timings: seconds so far, ``"encode"`` (copying frames and waiting for encoders), ``"write"`` (all other files) and, where episodes
@@ -75,7 +79,8 @@ class Recorder:
         self._env = env
         self._options = options or RecorderOptions()
         self._layout = Layout(Path(output_dir))
-        self._sizes = {camera.name: (camera.height, camera.width) for camera in env.cameras if self._options.pictures}
+        self._cameras = tuple(env.cameras) if self._options.pictures else ()
+        self._sizes = {camera.name: (camera.height, camera.width) for camera in self._cameras}
         self._tracks: dict[int, Track] = {}
         self._ended: deque[EndedEpisode] = deque()
         self._last_ended: dict[int, EndedEpisode] = {}
@@ -90,14 +95,19 @@ class Recorder:
         self._camerawork: Camerawork | None = None
         self._decided = [0, 0]  # complete episodes that were thrown away, and kept
         self.has_begun = False
+        self._stored = stored_outputs(self._cameras, self._options.outputs)
         self._check_memory()
+        for height, width in set(self._sizes.values()):
+            require_codec(self._options.video, height, width)
         self._root_was_there = self._layout.root.exists()
         self._lock = self._layout.prepare(overwrite=self._options.overwrite, page=self._options.page)
         try:
             self._manifest = Manifest(self._layout, env, self._options)
             self._manifest.write("recording")
             # the buffers first: where they do not fit into memory, no thread has been started
-            self._ring = FrameRing(self._online_sizes, env.num_envs, self._options.buffered_steps)
+            self._exact = bool(extra_sinks) or takes_colours(self._options.formats)
+            buffers = self._buffers(overview=self._options.has_overview) if self._is_online else {}
+            self._ring = FrameRing(buffers, env.num_envs, self._options.buffered_steps)
             self._digester = EpisodeDigester(self._layout)
             self._pool = EncoderPool(self._options.encoder_threads)
             self._deferred = DeferredEpisodes(self._layout.root, env.num_envs)
@@ -205,9 +215,9 @@ class Recorder:
         return self._may_defer and (self._options.video_when == "after" or thrown_away > max(kept, _FEWEST_THROWN_AWAY))
 
     @property
-    def _online_sizes(self) -> dict[str, tuple[int, int]]:
-        """(H, W) of the cameras that may film while episodes run."""
-        return {} if self._options.video_when == "after" else self._sizes
+    def _is_online(self) -> bool:
+        """Whether cameras may film while episodes run."""
+        return self._options.video_when != "after"
 
     def _is_filmed(self, track: Track) -> bool:
         return bool(self._sizes) and track.episode.filmed and not track.deferred
@@ -272,7 +282,7 @@ class Recorder:
         Raises:
             InvalidArgumentError: nothing is filmed while episodes run.
         """
-        if self._sizes and not self._online_sizes:
+        if self._sizes and not self._is_online:
             raise InvalidArgumentError("a video of all worlds needs pictures of every state, and video_when='after' renders none")
         if self._overview is None and self._sizes:
             self._overview = self._open_overview(self._new_clip())
@@ -385,8 +395,9 @@ class Recorder:
                 raise InvalidArgumentError(f"cameras {other!r} and {camera.name!r} would share a folder of videos; rename one")
 
     def _check_memory(self) -> None:
-        num_bytes = recording_bytes(self._online_sizes, self._env.num_envs, self._options.buffered_steps)
-        shapes = ", ".join(f"{name} {width}x{height}" for name, (height, width) in self._online_sizes.items())
+        cameras = self._cameras if self._is_online else ()
+        num_bytes = recording_bytes(cameras, self._env.num_envs, self._options)
+        shapes = ", ".join(f"{camera.name} {camera.width}x{camera.height}" for camera in cameras)
         require_memory(num_bytes, f"frame buffers and encoders for {self._env.num_envs} worlds ({shapes})")
 
     def _check_state(self, state: StateBatch, *, needed: bool) -> None:
@@ -411,10 +422,17 @@ class Recorder:
             raise RecordingError(f"cannot make the folder {self._layout.clips}: {error.strerror or error}") from error
         return self._layout.clips / f"clip_{len(self._clips):06d}.mp4"
 
+    def _buffers(self, *, overview: bool) -> dict[BufferKey, CameraBuffer]:
+        factor = self._grid.factor if overview else 0
+        return camera_buffers(self._cameras, self._options.video, exact=self._exact, overview=factor, outputs=self._stored)
+
+    @property
+    def _grid(self) -> OverviewGrid:
+        return OverviewGrid(self._env.num_envs, *next(iter(self._sizes.values())))
+
     def _open_overview(self, path: Path) -> OverviewVideo:
-        camera, (height, width) = next(iter(self._sizes.items()))
-        shape = (self._env.num_envs, height, width)
-        return OverviewVideo(path, self._pool, camera, shape, self.frame_rate, self._options.video)
+        camera = next(iter(self._sizes))
+        return OverviewVideo(path, self._pool, camera, self._grid, self.frame_rate, self._options.video)
 
     def _take(self, batch: StepBatch, worlds: Sequence[int] | None) -> FrameSlot:
         slot = self._ring.take(batch.state.frames, worlds)
@@ -429,7 +447,9 @@ class Recorder:
 
     def _make_sinks(self) -> Iterator[Sink]:
         yield VideoSink(self._layout, self._pool, self._sizes, self.frame_rate, self._options.video, posters=self._options.page)
-        yield FingerprintSink(self._layout, tuple(self._sizes))
+        if self._stored:
+            yield LosslessSink(self._layout, self._pool, self._cameras, self._stored)
+        yield FingerprintSink(self._layout, self._pool, tuple(self._sizes))
         env = self._env
         if self._options.stores_states(env.scene):
             yield self._states_sink()
@@ -501,11 +521,12 @@ class Recorder:
             env, scene = self._env, self._env.filmed_scene()
             assert scene is not None
             at_once = Camerawork.states_at_once(self._sizes)
-            num_bytes = recording_bytes(self._sizes, at_once, self._options.buffered_steps)
+            num_bytes = recording_bytes(self._cameras, at_once, self._options)
             require_memory(num_bytes, "buffers and encoders for episodes that are filmed after they have ended")
             cameras = [replace(camera, every=1) for camera in env.cameras]
             renderer = StateRenderer(scene, cameras, batch_size=at_once, device=env.device, options=env.render_options)
-            self._camerawork = Camerawork(renderer, FrameRing(self._sizes, at_once, self._options.buffered_steps))
+            ring = FrameRing(self._buffers(overview=False), at_once, self._options.buffered_steps)
+            self._camerawork = Camerawork(renderer, ring)
         self.timings.setdefault("film", 0.0)
         with timed(self.timings, "film"):
             self.num_pictures += len(self._sizes) * self._deferred.film(world, episode, self._sinks, self._camerawork)

@@ -7,7 +7,7 @@ import numpy as np
 from rollfilm.arguments import numbers_of
 from rollfilm.errors import InvalidArgumentError
 
-__all__ = ["LAYOUTS", "Layout", "check_layout", "layout_shape"]
+__all__ = ["LAYOUTS", "Layout", "averaged_size", "check_layout", "layout_shape"]
 
 
 class Layout(NamedTuple):
@@ -44,6 +44,11 @@ def layout_shape(name: str, num_worlds: int, height: int, width: int) -> tuple[i
         rows, columns = height + height % 2, width + width % 2
         return num_worlds, rows * 3 // 2, columns
     return (num_worlds, 3, height, width) if layout.planar else (num_worlds, height, width, 3)
+
+
+def averaged_size(size: tuple[int, int], factor: int) -> tuple[int, int]:
+    """H and W, even, of planes of an even size whose blocks of ``factor`` x ``factor`` numbers are averaged."""
+    return 2 * -(-size[0] // (2 * factor)), 2 * -(-size[1] // (2 * factor))
 
 
 def check_layout(camera: str, name: str, mean: Any, std: Any, *, rgb: bool) -> None:
