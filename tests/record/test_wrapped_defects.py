@@ -159,7 +159,9 @@ def test_finished_episodes_survive_a_kill(tmp_path):
 
 def test_a_script_that_never_closes_leaves_whole_files(tmp_path):
     answer = run_script(tmp_path, "forget")
-    assert (answer.returncode, answer.stderr) == (0, "")
+    # where there is no GPU, Warp says so when it is loaded
+    said = [line for line in answer.stderr.splitlines() if not line.startswith("Warp CUDA warning")]
+    assert (answer.returncode, said) == (0, [])
     assert json.loads((tmp_path / "recording.json").read_text())["status"] == "interrupted"
     assert not list(tmp_path.rglob("*.part"))
     assert list(tmp_path.glob("trajectory.*.h5"))
