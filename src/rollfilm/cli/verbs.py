@@ -29,6 +29,7 @@ VERBS: dict[str, VerbEntry] = {
     "verify": VerbEntry("rollfilm.cli.verify", "Verify", "open everything in a recording again and say what is wrong"),
     "recover": VerbEntry("rollfilm.cli.recover", "Recover", "make a recording whole whose process was killed"),
     "export": VerbEntry("rollfilm.cli.export", "Export", "write a recording in the format of LeRobot, ManiSkill or robomimic"),
+    "rerender": VerbEntry("rollfilm.cli.rerender", "Rerender", "film a recording again: other cameras, sizes or looks"),
     "merge": VerbEntry("rollfilm.cli.merge", "Merge", "make one recording of several"),
     "index": VerbEntry("rollfilm.cli.index", "Index", "make the page of a recording anew, to look at in a browser"),
 }
