@@ -16,7 +16,8 @@ pytestmark = pytest.mark.robots
 def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded") / "a"
     cameras = "front:48x40,wrist:32x32"
-    assert main(["record", "pick-cube", "--num-envs", "2", "--episodes", "3", "--cameras", cameras, "--out", str(folder), "--seed", "1"]) == 0
+    command = ["record", "pick-cube", "--num-envs", "2", "--episodes", "3", "--seed", "1"]
+    assert main([*command, "--cameras", cameras, "--out", str(folder)]) == 0
     return folder
 
 
