@@ -130,7 +130,8 @@ class _Source:
 
     def step(self, k: int, state: StateBatch, *, last: bool) -> StepBatch:
         """Step k, one world."""
-        flags: dict[str, Any] = {name: self.rows[name][k : k + 1] for name in ("success", "success_known", "fail", "fail_known") if name in self.rows}
+        names = ("success", "success_known", "fail", "fail_known")
+        flags: dict[str, Any] = {name: self.rows[name][k : k + 1] for name in names if name in self.rows}
         return StepBatch(
             state,
             _row(tree_below(self.rows, "actions"), k),
