@@ -1,6 +1,9 @@
 """``RecordEpisode`` around every kind of environment: each episode has its own frames, states and actions, from the first to the last."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -144,3 +147,15 @@ def test_the_example_of_the_page_prints_what_it_says(tmp_path, monkeypatch, caps
     example = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
     exec(compile(example, "record_episode.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", example)
+
+
+def test_it_writes_what_mani_skills_own_writes(tmp_path):
+    """Here if mani_skill is installed, else by the interpreter that ROLLFILM_MANISKILL_PYTHON names, in which rollfilm can be imported."""
+    python = os.environ.get("ROLLFILM_MANISKILL_PYTHON")
+    if python is None:
+        pytest.importorskip("mani_skill")
+        python = sys.executable
+    checker = Path(__file__).with_name("check_record_episode.py")
+    done = subprocess.run([python, str(checker), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "3 recordings hold what ManiSkill's own RecordEpisode writes" in done.stdout
