@@ -1,7 +1,7 @@
 """Records, kills the recorder with SIGKILL at a random moment, recovers and verifies: kill_recorders.py FOLDER COUNT SEED.
 
-Each recording runs in a process that is forked from this one, which has loaded everything and started no thread. Prints a line for each kill
-and exits with 1 if a finished episode was lost or anything is wrong with what was recovered.
+Each recording runs in a process forked from this one, which has loaded everything and started no thread. Prints a line for each kill and
+exits with 1 if a finished episode was lost or anything is wrong with what was recovered.
 """
 
 import json
